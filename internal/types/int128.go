@@ -272,3 +272,18 @@ func (a *Int128) UnmarshalJSON(b []byte) error {
 	*a = v
 	return nil
 }
+
+// CompareDecimal compares a / 10^as with b / 10^bs exactly.
+func CompareDecimal(a Int128, as int, b Int128, bs int) int {
+	if as == bs {
+		return a.Cmp(b)
+	}
+	s := max(as, bs)
+	if x, ok := a.Rescale(as, s); ok {
+		if y, ok := b.Rescale(bs, s); ok {
+			return x.Cmp(y)
+		}
+	}
+	x := new(big.Int).Mul(a.Big(), Pow10(s-as).Big())
+	return x.Cmp(new(big.Int).Mul(b.Big(), Pow10(s-bs).Big()))
+}
