@@ -1,0 +1,79 @@
+// Package parser turns SQL text into streamsql's own syntax tree. It is the only
+// importer of TiDB's parser, and no type of TiDB's leaves it.
+//
+// Statement heads, DDL, types and interval literals are read by recursive descent
+// over our own tokens. Queries and expressions are rebuilt in a closed alphabet
+// that TiDB's grammar reads with the right meaning (lower*.go), parsed once, and
+// decoded into our tree (decode*.go); every marker put into the lowered text must
+// come back exactly once. docs/design/0007-sql-on-tidb-grammar.md has the reasons.
+//
+// The tree is plain data. Switch on the concrete types behind Statement, QueryBody,
+// TableExpr and Expr; all of them are pointers.
+package parser
+
+import (
+	"strings"
+
+	"github.com/streamsql/streamsql/internal/sqlerr"
+)
+
+// Span is the extent of a node in the submitted text: Pos is the 1-based byte
+// offset of its first byte, End that of the byte after its last. A zero Span
+// belongs to a node that the user did not write.
+type Span struct {
+	Pos sqlerr.Pos
+	End sqlerr.Pos
+}
+
+// Extent returns the span itself; it is promoted to every node.
+func (s Span) Extent() Span { return s }
+
+// Text cuts the span out of src, the text that was parsed.
+func (s Span) Text(src string) string {
+	if s.Pos < 1 || s.End < s.Pos || int(s.End)-1 > len(src) {
+		return ""
+	}
+	return src[s.Pos-1 : s.End-1]
+}
+
+// Name is one identifier. Text is as typed (quotes removed, doubled quotes
+// undoubled); an unquoted name matches without regard to case.
+type Name struct {
+	Span
+	Text   string
+	Quoted bool
+}
+
+// Matches reports whether n, as the user wrote it, names the declared identifier.
+func (n Name) Matches(declared string) bool {
+	if n.Quoted {
+		return n.Text == declared
+	}
+	return strings.EqualFold(n.Text, declared)
+}
+
+// QualifiedName is a dotted name, outermost qualifier first.
+type QualifiedName struct {
+	Span
+	Parts []Name
+}
+
+// Last returns the innermost name.
+func (q QualifiedName) Last() Name { return q.Parts[len(q.Parts)-1] }
+
+// String joins the parts with dots, without quotes; for messages.
+func (q QualifiedName) String() string { return joinNames(q.Parts) }
+
+func joinNames(parts []Name) string {
+	if len(parts) == 1 {
+		return parts[0].Text
+	}
+	var b strings.Builder
+	for i, p := range parts {
+		if i > 0 {
+			b.WriteByte('.')
+		}
+		b.WriteString(p.Text)
+	}
+	return b.String()
+}
