@@ -1,0 +1,238 @@
+// Package connectors holds the contracts between the runtime and what is outside:
+// sources, sinks and the descriptor by which a connector announces itself.
+package connectors
+
+import (
+	"context"
+	"io"
+
+	"github.com/streamsql/streamsql/internal/sqlerr"
+	"github.com/streamsql/streamsql/internal/stream"
+	"github.com/streamsql/streamsql/internal/types"
+	"github.com/streamsql/streamsql/internal/vec"
+)
+
+// OptionType says how an option's text is read.
+type OptionType string
+
+const (
+	OptString   OptionType = "string"
+	OptInt      OptionType = "integer"
+	OptBool     OptionType = "boolean"
+	OptDuration OptionType = "duration"
+	OptEnum     OptionType = "enum"
+	OptSecret   OptionType = "secret" // never shown
+)
+
+// Option is one key of WITH (…).
+type Option struct {
+	Name     string
+	Aliases  []string // other systems' names for the same thing
+	Type     OptionType
+	Enum     []string
+	Default  string
+	Required bool
+	// Prefix: Name ends in "." and stands for every key below it.
+	Prefix bool
+	Doc    string
+}
+
+// Metadata is a column that the connector knows of each row beside its payload.
+type Metadata struct {
+	Name string
+	Type types.Type
+	Doc  string
+}
+
+// Capabilities is what the planner needs to know of a connector for one table.
+type Capabilities struct {
+	CanRead, CanWrite bool
+	// Bounded: a scan with these options ends.
+	Bounded bool
+	// Splits is 1 when the table is one ordered sequence; 0 is "several".
+	Splits int
+	// SelfDecoding: the reader gives columns, no format applies.
+	SelfDecoding bool
+	// Upserts: the sink can take updates and deletes by key; Changelog: it shows every
+	// change as it is (console).
+	Upserts, Changelog bool
+	// NeedsKey: the sink cannot do without a PRIMARY KEY.
+	NeedsKey bool
+	// Modes that the sink supports: early writing, commit with the checkpoint.
+	Early, Commit bool
+	// ForceCommit: these options ask for commit with the checkpoint ("wal",
+	// "exactly-once"); ForceEarly for early writing.
+	ForceCommit, ForceEarly bool
+	// Idempotent: an early write repeated on replay leaves the same result.
+	Idempotent bool
+	// Replayable: reading again from a position gives the same rows.
+	Replayable bool
+	// Transient: the sink's rows are gone with the process (console, blackhole).
+	Transient bool
+}
+
+// Config is a table as declared, ready to open.
+type Config struct {
+	Table   string
+	Options map[string]string // validated, defaults filled in, secrets resolved
+	Format  string
+	Schema  types.Schema // physical columns (source) or sink columns
+	Fields  []string     // source: payload field per column
+	Meta    []string     // source: metadata keys wanted, in order
+	Key     []int        // sink: PRIMARY KEY
+	// Subtask and Parallelism of the opener.
+	Subtask, Parallelism int
+	Env                  Env
+}
+
+// Env is what a process gives to its connectors.
+type Env struct {
+	NATSURL string // default server of the nats connector
+	DataDir string
+	Stdout  io.Writer // the console sink's target
+	// OutputFormat is the console's default format.
+	OutputFormat string
+}
+
+// Connector is one row of the list in connectors/all.
+type Connector struct {
+	Name    string
+	Doc     string
+	Options []Option
+	// Metadata columns of a source.
+	Metadata []Metadata
+	// Capabilities judges validated options; an *sqlerr.Error refuses them.
+	Capabilities func(options map[string]string, hasKey bool) (Capabilities, error)
+	OpenSource   func(ctx context.Context, c Config) (Source, error)
+	OpenSink     func(ctx context.Context, c Config) (Sink, error)
+}
+
+// Position says where a split is read next. It is JSON, opaque to all but its
+// connector, stored in the manifest and read by later versions.
+type Position []byte
+
+// Split is one ordered sequence of rows.
+type Split struct {
+	ID string // stable over restarts
+}
+
+// Source reads one table. OpenSource checks that the target exists and fits.
+type Source interface {
+	// Splits lists the splits in a fixed order. It may do I/O.
+	Splits(ctx context.Context) ([]Split, error)
+	// Open starts reading split at pos; a nil pos is the start that the options ask for,
+	// resolved once (the Reader's first Position carries it). It fails with CodeGap
+	// when rows that pos needs are gone and says how many.
+	Open(ctx context.Context, split Split, pos Position) (Reader, error)
+	Close() error
+}
+
+// Releaser is a Source that lets the other side forget rows once no retained
+// checkpoint needs them. Release is idempotent.
+type Releaser interface {
+	Release(ctx context.Context, split Split, pos Position) error
+}
+
+// Reader reads one split in order. One goroutine calls it.
+type Reader interface {
+	// Next blocks until rows arrive, the caught-up state changes, or ctx ends, and
+	// returns the next rows in order. It returns io.EOF after the last rows of a
+	// bounded split. Outages of the other side are waited out with back-off and
+	// reported through Status; an error is final for the job's attempt.
+	Next(ctx context.Context) (*Chunk, error)
+	Close() error
+}
+
+// Chunk is a run of consecutive rows of a split. Either Payloads or Batch is set, or
+// neither when only CaughtUp is news.
+type Chunk struct {
+	// Payloads are undecoded messages; each may hold several rows.
+	Payloads [][]byte
+	// Meta has one column per wanted metadata key, one value per payload.
+	Meta []*vec.Vector
+	// Batch is decoded rows: the wanted columns, then the wanted metadata.
+	Batch *vec.Batch
+	// Pos is the position after the chunk; replaying from it gives what follows.
+	Pos Position
+	// Where names a payload's place for dead letters and errors (sequence, offset).
+	Where func(i int) (subject, position string)
+	// CaughtUp: nothing more is there to be read at the moment.
+	CaughtUp bool
+	// Pending is the number of rows known to wait behind the chunk, -1 if unknown.
+	Pending int64
+}
+
+// CommitID names one commit: the same id twice is the same commit.
+type CommitID struct {
+	Job      string // job id
+	Attempt  uint64
+	Epoch    stream.Epoch
+	Prev     stream.Epoch // the completed epoch before, 0 for none
+	Checksum string       // of the manifest that decided it
+}
+
+// Sink writes one table.
+type Sink interface {
+	// Check compares the declared table with the real one: CodeSchema errors name the
+	// column, both types, and the CREATE that would fix it.
+	Check(ctx context.Context) error
+	// OpenWriter opens the writer of a subtask, for plan.Early.
+	OpenWriter(ctx context.Context, job string, attempt uint64, subtask int) (Writer, error)
+	// Committer opens the committing side, for plan.Commit and for writers that give
+	// tokens. Sinks with equal Group share one Committer: their epochs become visible
+	// together.
+	Group() string
+	Committer(ctx context.Context, job string, attempt uint64) (Committer, error)
+	Close() error
+}
+
+// Writer is one subtask's early writer. One goroutine calls it.
+type Writer interface {
+	// Write takes the rows; they may be buffered until Flush. The batch stays the
+	// caller's. It blocks while the target is away and returns an error only when the
+	// attempt cannot go on.
+	Write(ctx context.Context, b *vec.Batch) error
+	// Flush makes everything written so far durable in the target, visible or not.
+	// The runtime calls it before it seals an epoch and on linger.
+	Flush(ctx context.Context) error
+	// Seal ends the epoch after Flush and returns a token for the manifest, nil when
+	// there is nothing to commit.
+	Seal(ctx context.Context, epoch stream.Epoch) (token []byte, err error)
+	Close() error
+}
+
+// Fence is what a target remembers of the last commit.
+type Fence struct {
+	Known    bool
+	Job      string
+	Attempt  uint64
+	Epoch    stream.Epoch
+	Checksum string
+}
+
+// Part is one sink's share of a commit: the tokens of its writers or the rows kept in
+// the checkpoint, subtask by subtask.
+type Part struct {
+	Sink   Sink
+	Tokens [][]byte
+	// Rows replays the kept rows in order, subtask after subtask; it may be called
+	// again when the commit is retried. Batches stay Rows' own.
+	Rows func(ctx context.Context, yield func(*vec.Batch) error) error
+	// Refused is called for a row that the target will not take; it returns nil when
+	// the row's on.error policy lets the commit go on without it.
+	Refused func(b *vec.Batch, row int, cause *sqlerr.Error) error
+}
+
+// Committer makes epochs visible. One goroutine calls it.
+type Committer interface {
+	// Fence reads what the target remembers of this job.
+	Fence(ctx context.Context) (Fence, error)
+	// Acquire claims the target for this attempt: from then on no earlier attempt can
+	// commit. takeOver allows a target fenced by another job.
+	Acquire(ctx context.Context, takeOver bool) error
+	// Commit applies all parts and the fence in one step. It is idempotent: committing
+	// an id that the fence already holds does nothing. CodeFenced when a later attempt
+	// owns the target. An error with Retry may have committed; calling again settles it.
+	Commit(ctx context.Context, id CommitID, parts []Part) error
+	Close() error
+}
