@@ -177,13 +177,26 @@ type Sink interface {
 	// column, both types, and the CREATE that would fix it.
 	Check(ctx context.Context) error
 	// OpenWriter opens the writer of a subtask, for plan.Early.
-	OpenWriter(ctx context.Context, job string, attempt uint64, subtask int) (Writer, error)
-	// Committer opens the committing side, for plan.Commit and for writers that give
-	// tokens. Sinks with equal Group share one Committer: their epochs become visible
-	// together.
+	OpenWriter(ctx context.Context, wc WriterContext) (Writer, error)
+	// Group is the identity of the target system ("postgres:<system id>/<database>"),
+	// "" for a sink that has nothing to fence. Known after Check.
 	Group() string
+	// Committer opens the committing side. Sinks with equal Group share one Committer,
+	// opened from any of them: their epochs become visible together. Before it opens
+	// writers, the runtime calls Acquire on the Committer of every sink whose Group is
+	// not empty, early sinks included, so that a stale attempt cannot write.
 	Committer(ctx context.Context, job string, attempt uint64) (Committer, error)
 	Close() error
+}
+
+// WriterContext is what the runtime gives to a writer.
+type WriterContext struct {
+	Job     string
+	Attempt uint64
+	Subtask int
+	// Refused is called for a row that the target will not take; it returns nil when
+	// the row's on.error policy lets the job go on without it.
+	Refused func(b *vec.Batch, row int, cause *sqlerr.Error) error
 }
 
 // Writer is one subtask's early writer. One goroutine calls it.
@@ -227,9 +240,10 @@ type Part struct {
 type Committer interface {
 	// Fence reads what the target remembers of this job.
 	Fence(ctx context.Context) (Fence, error)
-	// Acquire claims the target for this attempt: from then on no earlier attempt can
-	// commit. takeOver allows a target fenced by another job.
-	Acquire(ctx context.Context, takeOver bool) error
+	// Acquire claims the targets for this attempt: from then on no earlier attempt can
+	// commit or write. sinks are the job's sinks of this group; a target among them that
+	// another job has fenced is CodeFenced unless takeOver is set.
+	Acquire(ctx context.Context, sinks []Sink, takeOver bool) error
 	// Commit applies all parts and the fence in one step. It is idempotent: committing
 	// an id that the fence already holds does nothing. CodeFenced when a later attempt
 	// owns the target. An error with Retry may have committed; calling again settles it.
