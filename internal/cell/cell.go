@@ -29,6 +29,7 @@ type Page struct {
 // Store is a growing array of records. One goroutine owns it.
 type Store struct {
 	width int
+	heaps []int // words of a record that refer to the heap
 	Pages []*Page
 	dirty []uint32 // pages with dirty != 0
 	next  uint32   // first never-used record
@@ -37,6 +38,10 @@ type Store struct {
 
 // NewStore returns an empty store of records of width words.
 func NewStore(width int) *Store { return &Store{width: width} }
+
+// Heaps declares which words of a record refer to the page's heap. It is called
+// once, before any bytes are stored, on a new store and on a loaded one.
+func (s *Store) Heaps(words []int) { s.heaps = words }
 
 // Width is the number of words of a record.
 func (s *Store) Width() int { return s.width }
@@ -123,8 +128,12 @@ func (p *Page) bytes(ref uint64) []byte {
 }
 
 // SetBytes points word w of record id at a copy of b. The record has been touched.
-// Heap words of a store are those that were declared with Heaps.
+// heapWords are all words of a record that refer to the heap; nil stands for those
+// declared with Heaps.
 func (s *Store) SetBytes(id uint32, w int, b []byte, heapWords []int) {
+	if heapWords == nil {
+		heapWords = s.heaps
+	}
 	p := s.Pages[id>>6]
 	rec := p.record(id, s.width)
 	old := int(rec[w] & 0xffffffff)
