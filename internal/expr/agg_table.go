@@ -1,0 +1,123 @@
+package expr
+
+import "github.com/streamsql/streamsql/internal/types"
+
+// Aggregates is the one table of aggregate functions. The binder, SHOW FUNCTIONS,
+// completion and the reference page read it.
+//
+// Result types are PostgreSQL's, with DECIMAL(38, s) for its unbounded NUMERIC. A
+// quotient has the static scale max(16, s), so that an average of at least 1 has 16
+// or more significant digits; it is exact and rounded half away from zero.
+func Aggregates() []AggFunc {
+	return []AggFunc{
+		{
+			Name: "count", Doc: "number of rows, or of rows whose argument is not NULL",
+			Example: "COUNT(*)",
+			Resolve: resolveCount, New: newCount,
+		},
+		{
+			Name: "sum", Doc: "sum of the non-NULL arguments; NULL when there are none",
+			Example: "SUM(price)",
+			Resolve: resolveSum, New: newSum,
+		},
+		{
+			Name: "avg", Doc: "mean of the non-NULL arguments; NULL when there are none",
+			Example: "AVG(price)",
+			Resolve: resolveAvg, New: newAvg,
+		},
+		{
+			Name: "min", Doc: "least non-NULL argument; text compares by code point",
+			Example: "MIN(price)",
+			Resolve: resolveMinMax, New: newMin,
+		},
+		{
+			Name: "max", Doc: "greatest non-NULL argument; text compares by code point",
+			Example: "MAX(price)",
+			Resolve: resolveMinMax, New: newMax,
+		},
+		{
+			Name: "bool_and", Doc: "true if every non-NULL argument is true",
+			Example: "BOOL_AND(price > 0)",
+			Resolve: resolveBool, New: newBoolAnd,
+		},
+		{
+			Name: "every", Doc: "the same as bool_and",
+			Example: "EVERY(price > 0)",
+			Resolve: resolveBool, New: newBoolAnd,
+		},
+		{
+			Name: "bool_or", Doc: "true if some argument is true",
+			Example: "BOOL_OR(price > 100)",
+			Resolve: resolveBool, New: newBoolOr,
+		},
+	}
+}
+
+// FindAggregate looks an aggregate up by its lower-case name.
+func FindAggregate(name string) (AggFunc, bool) {
+	for _, f := range Aggregates() {
+		if f.Name == name {
+			return f, true
+		}
+	}
+	return AggFunc{}, false
+}
+
+// minQuotientScale is the least number of digits after the point of an AVG.
+const minQuotientScale = 16
+
+func resolveCount(args []types.Type) ([]types.Type, types.Type, bool) {
+	return args, types.TBigInt, len(args) <= 1
+}
+
+func resolveSum(args []types.Type) (want []types.Type, result types.Type, ok bool) {
+	if len(args) != 1 {
+		return nil, types.Type{}, false
+	}
+	switch t := args[0]; t.Kind {
+	case types.SmallInt, types.Int:
+		return args, types.TBigInt, true
+	case types.BigInt:
+		return args, types.TDecimal(types.MaxPrecision, 0), true
+	case types.Decimal:
+		return args, types.TDecimal(types.MaxPrecision, int(t.Scale)), true
+	case types.Real, types.Double:
+		return args, t, true
+	}
+	return nil, types.Type{}, false
+}
+
+func resolveAvg(args []types.Type) (want []types.Type, result types.Type, ok bool) {
+	if len(args) != 1 {
+		return nil, types.Type{}, false
+	}
+	switch t := args[0]; {
+	case t.IsInteger():
+		return args, types.TDecimal(types.MaxPrecision, minQuotientScale), true
+	case t.Kind == types.Decimal:
+		return args, types.TDecimal(types.MaxPrecision, max(minQuotientScale, int(t.Scale))), true
+	case t.IsFloat():
+		return args, types.TDouble, true
+	}
+	return nil, types.Type{}, false
+}
+
+func resolveMinMax(args []types.Type) (want []types.Type, result types.Type, ok bool) {
+	if len(args) != 1 {
+		return nil, types.Type{}, false
+	}
+	switch args[0].Kind {
+	case types.Unknown:
+		return []types.Type{types.TText}, types.TText, true
+	case types.Bool, types.JSON:
+		return nil, types.Type{}, false
+	}
+	return args, args[0], true
+}
+
+func resolveBool(args []types.Type) (want []types.Type, result types.Type, ok bool) {
+	if len(args) != 1 || args[0].Kind != types.Bool && args[0].Kind != types.Unknown {
+		return nil, types.Type{}, false
+	}
+	return []types.Type{types.TBool}, types.TBool, true
+}
