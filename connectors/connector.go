@@ -197,6 +197,9 @@ type WriterContext struct {
 	// Refused is called for a row that the target will not take; it returns nil when
 	// the row's on.error policy lets the job go on without it.
 	Refused func(b *vec.Batch, row int, cause *sqlerr.Error) error
+	// Stalled is told why a write waits for the target, and nil when it flows again; it
+	// may be nil.
+	Stalled func(cause error)
 }
 
 // Writer is one subtask's early writer. One goroutine calls it.
