@@ -40,6 +40,16 @@ func (b Bitmap) SetFirst(n int) {
 	}
 }
 
+// clearFrom clears bit n and all after it.
+func (b Bitmap) clearFrom(n int) {
+	w := n >> 6
+	if w >= len(b) {
+		return
+	}
+	b[w] &= 1<<(uint(n)&63) - 1
+	clear(b[w+1:])
+}
+
 // Count counts the set bits among the first n.
 func (b Bitmap) Count(n int) int {
 	c := 0

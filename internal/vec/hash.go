@@ -60,15 +60,27 @@ func hashDecimal(d types.Int128, scale int) uint64 {
 }
 
 func hashInterval(v types.IntervalValue) uint64 {
-	// PostgreSQL: intervals are equal when their spans are, a month counting 30 days.
+	hi, lo := span(v)
+	return mix(lo ^ mix(hi+hashK2))
+}
+
+// span is an interval's length in microseconds as a signed 128-bit integer. As in
+// PostgreSQL a month counts 30 days and a day 24 hours, and intervals of equal span
+// are equal.
+func span(v types.IntervalValue) (hi, lo uint64) {
 	days := int64(v.Months)*30 + int64(v.Days)
-	hi, lo := bits.Mul64(uint64(days), 86400e6)
+	hi, lo = bits.Mul64(uint64(days), 86400e6)
 	if days < 0 {
 		hi -= 86400e6
 	}
 	lo, c := bits.Add64(lo, uint64(v.Micros), 0)
-	hi += uint64(v.Micros>>63) + c
-	return mix(lo ^ mix(hi+hashK2))
+	return hi + uint64(v.Micros>>63) + c, lo
+}
+
+func equalIntervals(a, b types.IntervalValue) bool {
+	ah, al := span(a)
+	bh, bl := span(b)
+	return ah == bh && al == bl
 }
 
 // HashColumns writes the key hash of each of n rows over cols into out. Values that
@@ -141,7 +153,7 @@ func EqualValues(a *Vector, i int, b *Vector, j int) bool {
 	case types.PInt128:
 		return types.CompareDecimal(a.I128[i], int(a.Type.Scale), b.I128[j], int(b.Type.Scale)) == 0
 	case types.PInterval:
-		return a.Iv[i] == b.Iv[j] || hashInterval(a.Iv[i]) == hashInterval(b.Iv[j])
+		return equalIntervals(a.Iv[i], b.Iv[j])
 	default:
 		return string(a.Bytes(i)) == string(b.Bytes(j))
 	}

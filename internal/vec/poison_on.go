@@ -14,6 +14,12 @@ func poison(v *Vector) {
 	for i := range v.I128 {
 		v.I128[i].Hi, v.I128[i].Lo = -0x6b6b6b6b, 0x6b6b6b6b
 	}
+	for i := range v.Bits {
+		v.Bits[i] = 0x6b6b6b6b6b6b6b6b
+	}
+	for i := range v.Iv {
+		v.Iv[i].Months, v.Iv[i].Days, v.Iv[i].Micros = -0x6b6b, -0x6b6b, -0x6b6b6b6b
+	}
 	for i := range v.Data {
 		v.Data[i] = 0x6b
 	}

@@ -34,6 +34,11 @@ func (v *Vector) Release() {
 		return
 	}
 	v.refs.Store(0)
+	if o := v.owner; o != nil {
+		v.owner = nil
+		o.Release()
+		return
+	}
 	if v.Size() > maxPooled {
 		return
 	}

@@ -29,7 +29,8 @@ type Vector struct {
 	Data []byte                // PBytes
 	Iv   []types.IntervalValue // PInterval
 
-	refs atomic.Int32 // further holders beyond the first
+	refs  atomic.Int32 // further holders beyond the first
+	owner *Vector      // whose memory this is, nil for its own
 }
 
 // New returns an empty vector of type t with room for n values.
@@ -338,12 +339,41 @@ func (v *Vector) Take(sel []int32) *Vector {
 	return out
 }
 
-// AsType returns v under another type of the same layout, sharing its memory.
-// The result counts as a holder of v's memory only while v lives: it is never
-// pooled, so the caller must not release v before it.
+// AsType returns v under another type of the same layout, sharing its memory. The
+// result is a holder of v: its last Release gives that hold up.
 func (v *Vector) AsType(t types.Type) *Vector {
 	return &Vector{Type: t, Len: v.Len, Valid: v.Valid, Bits: v.Bits, I64: v.I64, F64: v.F64,
-		I128: v.I128, Off: v.Off, Data: v.Data, Iv: v.Iv}
+		I128: v.I128, Off: v.Off, Data: v.Data, Iv: v.Iv, owner: v.Retain()}
+}
+
+// Grow makes room for n values in all without changing Len, so that the value field
+// can be resliced up to n.
+func (v *Vector) Grow(n int) { v.reserve(n) }
+
+// Truncate drops the values from n on.
+func (v *Vector) Truncate(n int) {
+	if n >= v.Len {
+		return
+	}
+	if v.Valid != nil {
+		v.Valid.clearFrom(n)
+	}
+	switch v.Type.Phys() {
+	case types.PBool:
+		v.Bits.clearFrom(n)
+	case types.PInt64:
+		v.I64 = v.I64[:n]
+	case types.PFloat64:
+		v.F64 = v.F64[:n]
+	case types.PInt128:
+		v.I128 = v.I128[:n]
+	case types.PBytes:
+		v.Data = v.Data[:v.Off[n]]
+		v.Off = v.Off[:n+1]
+	case types.PInterval:
+		v.Iv = v.Iv[:n]
+	}
+	v.Len = n
 }
 
 // Size is the memory the values take, in bytes.
