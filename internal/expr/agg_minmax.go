@@ -3,7 +3,6 @@ package expr
 import (
 	"bytes"
 	"math"
-	"math/big"
 
 	"github.com/streamsql/streamsql/internal/cell"
 	"github.com/streamsql/streamsql/internal/types"
@@ -188,10 +187,11 @@ func loadInterval(r []uint64) types.IntervalValue {
 }
 
 // intervalSpan is the length by which PostgreSQL compares: a month counts 30 days.
-func intervalSpan(v types.IntervalValue) *big.Int {
-	days := big.NewInt(int64(v.Months)*30 + int64(v.Days))
-	days.Mul(days, big.NewInt(86400e6))
-	return days.Add(days, big.NewInt(v.Micros))
+func intervalSpan(v types.IntervalValue) types.Int128 {
+	days := types.I128(int64(v.Months)*30 + int64(v.Days))
+	span, _ := days.Mul(types.I128(86400e6))
+	span, _ = span.Add(types.I128(v.Micros))
+	return span
 }
 
 func (a extremeInterval) Merge(dst *cell.Store, off int, to uint32, src *cell.Store, srcOff int, from uint32) {
@@ -232,7 +232,7 @@ func (a extremeBytes) fold(s *cell.Store, off int, id uint32, x []byte) {
 	} else if c := bytes.Compare(x, s.Bytes(id, off+1)); c == 0 || (c < 0) != a.least {
 		return
 	}
-	s.SetBytes(id, off+1, x, nil)
+	s.SetBytes(id, off+1, x)
 }
 
 func (a extremeBytes) Merge(dst *cell.Store, off int, to uint32, src *cell.Store, srcOff int, from uint32) {
