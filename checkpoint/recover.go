@@ -1,0 +1,231 @@
+package checkpoint
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/cespare/xxhash/v2"
+
+	"github.com/streamsql/streamsql/internal/sqlerr"
+	"github.com/streamsql/streamsql/internal/stream"
+)
+
+// Checksum identifies a manifest's bytes.
+func Checksum(data []byte) string {
+	var b [8]byte
+	x := xxhash.Sum64(data)
+	for i := range b {
+		b[i] = byte(x >> (56 - 8*i))
+	}
+	return hex.EncodeToString(b[:])
+}
+
+// DecodeManifest reads a manifest and refuses what a newer version wrote.
+func DecodeManifest(data []byte) (*Manifest, error) {
+	m := new(Manifest)
+	if err := json.Unmarshal(data, m); err != nil {
+		return nil, &sqlerr.Error{Class: sqlerr.External, Code: sqlerr.CodeCheckpoint, Msg: "the manifest is damaged", Err: err}
+	}
+	if m.Version > ManifestVersion {
+		return nil, &sqlerr.Error{Class: sqlerr.User, Code: sqlerr.CodeCheckpoint,
+			Msg:  fmt.Sprintf("the checkpoint has format %d, written by streamsql %s; this program reads up to %d", m.Version, m.Program, ManifestVersion),
+			Hint: "Run the newer program."}
+	}
+	return m, nil
+}
+
+// Load reads the manifest of an epoch and its checksum.
+func Load(ctx context.Context, s Store, job string, e stream.Epoch) (*Manifest, string, error) {
+	data, err := s.Get(ctx, ManifestName(job, e))
+	if err != nil {
+		return nil, "", fmt.Errorf("read checkpoint %d: %w", e, err)
+	}
+	m, err := DecodeManifest(data)
+	if err != nil {
+		return nil, "", fmt.Errorf("read checkpoint %d: %w", e, err)
+	}
+	return m, Checksum(data), nil
+}
+
+// Epochs lists the epochs whose manifests exist, ascending, and the highest epoch
+// that ever had one.
+func Epochs(ctx context.Context, s Store, job string) (live []stream.Epoch, highest stream.Epoch, err error) {
+	for _, dir := range []string{"manifest/", "tomb/"} {
+		names, err := s.List(ctx, jobDir(job)+dir)
+		if err != nil {
+			return nil, 0, fmt.Errorf("list checkpoints: %w", err)
+		}
+		for _, name := range names {
+			n, ok := number(name)
+			if !ok {
+				continue
+			}
+			highest = max(highest, stream.Epoch(n))
+			if dir == "manifest/" {
+				live = append(live, stream.Epoch(n))
+			}
+		}
+	}
+	return live, highest, nil
+}
+
+// Put creates a manifest as the successor of the newest and then looks for a higher
+// attempt. It returns the checksum. CodeFenced means that another attempt has taken
+// over, whether or not the manifest was made; ErrExists that the name is taken; on
+// any other error the manifest may exist.
+func Put(ctx context.Context, s Store, m *Manifest) (string, error) {
+	live, _, err := Epochs(ctx, s, m.Job)
+	if err != nil {
+		return "", err
+	}
+	for _, e := range live {
+		if e <= m.Prev {
+			continue
+		}
+		// Not the one that this attempt saw last: its own of unknown fate, or another's.
+		other, _, err := Load(ctx, s, m.Job, e)
+		if err != nil {
+			return "", err
+		}
+		if other.Attempt != m.Attempt {
+			return "", &sqlerr.Error{Class: sqlerr.User, Code: sqlerr.CodeFenced,
+				Msg: fmt.Sprintf("attempt %d of this job made checkpoint %d and attempt %d ends", other.Attempt, e, m.Attempt)}
+		}
+	}
+	data, err := json.Marshal(m)
+	if err != nil {
+		return "", sqlerr.Internalf("encode manifest: %v", err)
+	}
+	if err := s.Create(ctx, ManifestName(m.Job, m.Epoch), data); err != nil {
+		return "", fmt.Errorf("create checkpoint %d: %w", m.Epoch, err)
+	}
+	if err := CheckAttempt(ctx, s, m.Job, m.Attempt); err != nil {
+		return "", err
+	}
+	return Checksum(data), nil
+}
+
+// Verify reads back everything that a manifest needs.
+func Verify(ctx context.Context, s Store, m *Manifest) error {
+	for _, b := range Blobs(m) {
+		data, err := s.Get(ctx, b.Name)
+		if err != nil {
+			return damaged(m.Epoch, b.Name, err)
+		}
+		if int64(len(data)) != b.Size {
+			return damaged(m.Epoch, b.Name, fmt.Errorf("%d bytes in place of %d", len(data), b.Size))
+		}
+	}
+	return nil
+}
+
+func damaged(e stream.Epoch, name string, err error) error {
+	if x := sqlerr.As(err); !errors.Is(err, ErrNotFound) && x != nil && x.Code != sqlerr.CodeCheckpoint {
+		return err
+	}
+	return &sqlerr.Error{Class: sqlerr.External, Code: sqlerr.CodeCheckpoint,
+		Msg: fmt.Sprintf("checkpoint %d is damaged: object %q", e, name), Err: err}
+}
+
+// Blobs lists the objects that a manifest needs.
+func Blobs(m *Manifest) []Blob {
+	var out []Blob
+	for i := range m.Tasks {
+		out = append(out, m.Tasks[i].Blobs...)
+	}
+	for i := range m.Sinks {
+		out = append(out, m.Sinks[i].Rows...)
+	}
+	return out
+}
+
+// Sweep removes the manifests that are not in keep, each leaving a tombstone, and
+// then the blobs that no manifest left names. Blobs of epochs above the newest kept
+// one may be on their way into a manifest and stay. It fails with CodeFenced, having
+// removed nothing, when a higher attempt exists.
+func Sweep(ctx context.Context, s Store, job string, attempt uint64, keep []stream.Epoch) error {
+	if err := CheckAttempt(ctx, s, job, attempt); err != nil {
+		return err
+	}
+	live, _, err := Epochs(ctx, s, job)
+	if err != nil {
+		return err
+	}
+	newest := slices.Max(keep)
+	used := make(map[string]bool)
+	var gone []stream.Epoch
+	for _, e := range live {
+		if e <= newest && !slices.Contains(keep, e) {
+			gone = append(gone, e)
+			continue
+		}
+		m, _, err := Load(ctx, s, job, e)
+		if err != nil {
+			return err
+		}
+		for _, b := range Blobs(m) {
+			used[b.Name] = true
+		}
+	}
+	for _, e := range gone {
+		err := s.Create(ctx, tombName(job, e), []byte{})
+		if err != nil && !errors.Is(err, ErrExists) {
+			return fmt.Errorf("collect checkpoint %d: %w", e, err)
+		}
+		if err := s.Delete(ctx, ManifestName(job, e)); err != nil {
+			return fmt.Errorf("collect checkpoint %d: %w", e, err)
+		}
+	}
+	if err := sweepTombs(ctx, s, job); err != nil {
+		return err
+	}
+	names, err := s.List(ctx, jobDir(job)+"blob/")
+	if err != nil {
+		return fmt.Errorf("collect blobs: %w", err)
+	}
+	for _, name := range names {
+		if used[name] || blobEpoch(name) > newest {
+			continue
+		}
+		if err := s.Delete(ctx, name); err != nil {
+			return fmt.Errorf("collect blob %q: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// sweepTombs keeps the newest tombstone: it says what all older ones say.
+func sweepTombs(ctx context.Context, s Store, job string) error {
+	names, err := s.List(ctx, jobDir(job)+"tomb/")
+	if err != nil {
+		return fmt.Errorf("collect tombstones: %w", err)
+	}
+	for i := 0; i+1 < len(names); i++ {
+		if err := s.Delete(ctx, names[i]); err != nil {
+			return fmt.Errorf("collect tombstone %q: %w", names[i], err)
+		}
+	}
+	return nil
+}
+
+func blobEpoch(name string) stream.Epoch {
+	var attempt, epoch uint64
+	base := name[1+lastSlash(name):]
+	if n, err := fmt.Sscanf(base, "%d-%d-", &attempt, &epoch); n != 2 || err != nil {
+		return 0
+	}
+	return stream.Epoch(epoch)
+}
+
+func lastSlash(s string) int {
+	for i := len(s) - 1; i >= 0; i-- {
+		if s[i] == '/' {
+			return i
+		}
+	}
+	return -1
+}
