@@ -71,8 +71,12 @@ func (t *Table) Option(key string) (Option, bool) {
 type View struct {
 	Name  string
 	Query string // SQL text
-	Pos   sqlerr.Pos
-	SQL   string
+	// QueryPos is where Query starts in Source.
+	QueryPos sqlerr.Pos
+	// Columns are the names of the view's column list, nil without one.
+	Columns []string
+	Pos     sqlerr.Pos
+	SQL     string
 	// Source is the whole text that Pos values count in.
 	Source string
 }
