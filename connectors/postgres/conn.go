@@ -1,0 +1,173 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"io"
+	"net"
+	"time"
+
+	"github.com/lib/pq"
+
+	"github.com/streamsql/streamsql/internal/sqlerr"
+)
+
+// ioTimeout is how long one read or write on the socket may take. lib/pq does not
+// return on a context's deadline while the server is stopped, so the socket has to.
+const ioTimeout = 60 * time.Second
+
+// deadlineConn sets a deadline before every read and write.
+type deadlineConn struct{ net.Conn }
+
+func (c deadlineConn) Read(b []byte) (int, error) {
+	if err := c.SetReadDeadline(time.Now().Add(ioTimeout)); err != nil {
+		return 0, err
+	}
+	return c.Conn.Read(b)
+}
+
+func (c deadlineConn) Write(b []byte) (int, error) {
+	if err := c.SetWriteDeadline(time.Now().Add(ioTimeout)); err != nil {
+		return 0, err
+	}
+	return c.Conn.Write(b)
+}
+
+type dialer struct{}
+
+func (dialer) Dial(network, address string) (net.Conn, error) {
+	return dialer{}.DialTimeout(network, address, ioTimeout)
+}
+
+func (dialer) DialTimeout(network, address string, timeout time.Duration) (net.Conn, error) {
+	c, err := net.DialTimeout(network, address, timeout)
+	if err != nil {
+		return nil, err
+	}
+	return deadlineConn{c}, nil
+}
+
+func (dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	c, err := (&net.Dialer{}).DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	return deadlineConn{c}, nil
+}
+
+// openDB makes a pool; it connects on first use. Nothing here lets database/sql
+// repeat a statement on another connection: work runs on one *sql.Conn.
+func openDB(dsn string) (*sql.DB, error) {
+	c, err := pq.NewConnector(dsn)
+	if err != nil {
+		return nil, sqlerr.New(sqlerr.CodeOption, 0, "the PostgreSQL connection options are not valid").
+			WithHint("Check url, user and sslmode; libpq's keywords and URLs are accepted.")
+	}
+	c.Dialer(dialer{})
+	return sql.OpenDB(c), nil
+}
+
+// link is one connection that is made anew after it broke.
+type link struct {
+	db   *sql.DB
+	conn *sql.Conn
+}
+
+func (l *link) get(ctx context.Context) (*sql.Conn, error) {
+	if l.conn != nil {
+		return l.conn, nil
+	}
+	c, err := l.db.Conn(ctx)
+	if err != nil {
+		return nil, classify(err, "connect to PostgreSQL")
+	}
+	l.conn = c
+	return c, nil
+}
+
+// drop closes the connection for good: its state is unknown.
+func (l *link) drop() {
+	if l.conn == nil {
+		return
+	}
+	_ = l.conn.Raw(func(any) error { return driver.ErrBadConn })
+	_ = l.conn.Close()
+	l.conn = nil
+}
+
+// run calls do on a connection until it succeeds or fails for good. Between tries it
+// waits with back-off and tells stalled why; what do wrote in a transaction that did
+// not commit is gone, so do starts from the beginning.
+func (l *link) run(ctx context.Context, stalled func(error), do func(context.Context, *sql.Conn) error) error {
+	wait := 20 * time.Millisecond
+	waited := false
+	for {
+		c, err := l.get(ctx)
+		if err == nil {
+			err = do(ctx, c)
+		}
+		if err == nil {
+			if waited && stalled != nil {
+				stalled(nil)
+			}
+			return nil
+		}
+		l.drop()
+		e := sqlerr.As(err)
+		if ctx.Err() != nil || e == nil || !e.Retry {
+			return err
+		}
+		if stalled != nil {
+			waited = true
+			stalled(err)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(wait):
+		}
+		wait = min(2*wait, 5*time.Second)
+	}
+}
+
+// classify turns a driver error into ours: what may be tried again, what the user has
+// to mend, what is one row's fault.
+func classify(err error, act string) *sqlerr.Error {
+	if e := sqlerr.As(err); e != nil {
+		return e
+	}
+	var pe *pq.Error
+	if !errors.As(err, &pe) {
+		var ne net.Error
+		if errors.Is(err, driver.ErrBadConn) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+			errors.Is(err, net.ErrClosed) || errors.Is(err, sql.ErrConnDone) || errors.As(err, &ne) {
+			return sqlerr.Externalf(sqlerr.CodeConnection, err, "%s", act)
+		}
+		return &sqlerr.Error{Class: sqlerr.External, Code: sqlerr.CodeConnection, Msg: act, Err: err}
+	}
+	code := string(pe.Code)
+	e := &sqlerr.Error{Class: sqlerr.User, Code: code, Msg: act + ": " + pe.Message, Detail: pe.Detail, Hint: pe.Hint}
+	switch {
+	case code[:2] == "28":
+		e.Code = sqlerr.CodeAuth
+	case code == "25006":
+		// A standby, or a server that is being failed over: it will take writes again.
+		e.Class, e.Code, e.Retry = sqlerr.External, sqlerr.CodeNotReady, true
+	case code[:2] == "08", code[:2] == "53", code[:2] == "57", code[:2] == "40", code == "55P03", code == "55006":
+		e.Class, e.Retry = sqlerr.External, true
+	case code == "0A000" && pe.Routine == "RevalidateCachedQuery", code == "26000":
+		e.Class, e.Retry = sqlerr.External, true
+	}
+	return e
+}
+
+// refusesData reports an error that is about the values of a row.
+func refusesData(err error) bool {
+	e := sqlerr.As(err)
+	return e != nil && !e.Retry && len(e.Code) == 5 && (e.Code[:2] == "22" || e.Code[:2] == "23" || e.Code == "21000")
+}
+
+// quote quotes an identifier.
+func quote(name string) string { return pq.QuoteIdentifier(name) }

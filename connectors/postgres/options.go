@@ -1,0 +1,109 @@
+// Package postgres is the connector to PostgreSQL. As a sink it writes by key
+// (upsert) or appends, early or together with the checkpoint; every transaction
+// proves by the fence row that its attempt is still the newest.
+package postgres
+
+import (
+	"net/url"
+	"sort"
+	"strconv"
+	"strings"
+
+	"github.com/lib/pq"
+
+	"github.com/streamsql/streamsql/connectors"
+	"github.com/streamsql/streamsql/internal/sqlerr"
+)
+
+// Connector announces the postgres connector.
+func Connector() connectors.Connector {
+	return connectors.Connector{
+		Name: "postgres",
+		Doc:  "PostgreSQL tables: upserts by primary key, or rows applied with the checkpoint in one transaction",
+		Options: []connectors.Option{
+			{Name: "url", Aliases: []string{"dsn"}, Type: connectors.OptSecret,
+				Doc: "a libpq URL or keywords; PG* variables and .pgpass fill in what is missing"},
+			{Name: "user", Aliases: []string{"username"}, Type: connectors.OptString, Doc: "user name, when not in the url"},
+			{Name: "password", Type: connectors.OptSecret, Doc: "password, when not in the url"},
+			{Name: "schema", Aliases: []string{"schema-name", "schema.name"}, Type: connectors.OptString, Default: "public", Doc: "schema of the table"},
+			{Name: "table", Aliases: []string{"table-name", "table.name"}, Type: connectors.OptString, Doc: "name of the table; the declared name when left out"},
+			{Name: "mode", Type: connectors.OptEnum, Enum: []string{"upsert", "wal", "append", "2pc"},
+				Doc: "upsert (default with a PRIMARY KEY): by key; wal: kept in the checkpoint and applied after it, whole checkpoints visible; append: inserts, applied with the checkpoint"},
+			{Name: "batch.rows", Aliases: []string{"sink.buffer-flush.max-rows", "max_batch_rows"}, Type: connectors.OptInt, Default: "10000", Doc: "most rows in one statement"},
+			{Name: "auto.create", Type: connectors.OptBool, Default: "false", Doc: "create the table when it is missing"},
+			{Name: "fence.schema", Type: connectors.OptString, Default: "public", Doc: "schema of streamsql_fence and streamsql_target"},
+		},
+		Capabilities: capabilities,
+		OpenSource:   nil,
+		OpenSink:     openSink,
+	}
+}
+
+func capabilities(o map[string]string, hasKey bool) (connectors.Capabilities, error) {
+	c := connectors.Capabilities{CanWrite: true, Commit: true, Replayable: false}
+	mode := o["mode"]
+	if mode == "" {
+		mode = "append"
+		if hasKey {
+			mode = "upsert"
+		}
+	}
+	switch mode {
+	case "upsert":
+		if !hasKey {
+			return c, sqlerr.New(sqlerr.CodeOption, 0, `mode "upsert" needs a PRIMARY KEY`).
+				WithHint("Declare PRIMARY KEY (…), or use mode = 'append'.")
+		}
+		c.Upserts, c.Early, c.Idempotent, c.NeedsKey = true, true, true, true
+	case "wal":
+		c.Upserts, c.ForceCommit = hasKey, true
+	case "append":
+		c.ForceCommit = true
+	default:
+		return c, sqlerr.NotSupported(0, `mode "`+mode+`"`)
+	}
+	return c, nil
+}
+
+// dsn turns the options into a libpq connection string with our own parameters.
+func dsn(o map[string]string) (string, error) {
+	kw := o["url"]
+	if strings.HasPrefix(kw, "postgres://") || strings.HasPrefix(kw, "postgresql://") {
+		if _, err := url.Parse(kw); err != nil {
+			// The parser's own message repeats the text, password and all.
+			return "", sqlerr.New(sqlerr.CodeOption, 0, `option "url" is not a valid PostgreSQL URL`)
+		}
+		var err error
+		if kw, err = pq.ParseURL(kw); err != nil {
+			return "", sqlerr.New(sqlerr.CodeOption, 0, `option "url" is not a valid PostgreSQL URL`)
+		}
+	}
+	extra := map[string]string{"binary_parameters": "yes"}
+	for _, k := range []string{"user", "password"} {
+		if v := o[k]; v != "" {
+			extra[k] = v
+		}
+	}
+	for k, v := range map[string]string{"connect_timeout": "10", "application_name": "streamsql"} {
+		if !strings.Contains(kw, k+"=") {
+			extra[k] = v
+		}
+	}
+	keys := make([]string, 0, len(extra))
+	for k := range extra {
+		keys = append(keys, k)
+	}
+	sort.Strings(keys)
+	for _, k := range keys {
+		kw += " " + k + "='" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(extra[k]) + "'"
+	}
+	return strings.TrimSpace(kw), nil
+}
+
+func batchRows(o map[string]string) (int, error) {
+	n, err := strconv.Atoi(o["batch.rows"])
+	if err != nil || n < 1 || n > 1_000_000 {
+		return 0, sqlerr.New(sqlerr.CodeOption, 0, `option "batch.rows" must be a number from 1 to 1000000, not %q`, o["batch.rows"])
+	}
+	return n, nil
+}
