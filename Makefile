@@ -1,0 +1,51 @@
+# One command each: see README.md. `make help` lists the targets.
+
+GO      ?= go
+BUILD   := build
+BIN     := $(BUILD)/streamsql
+TAGS    := streamsqltest
+PKGS    := ./...
+
+.PHONY: help build demo demo-postgres test race lint golden fuzz bench docs postgres clean
+
+help: ## list the targets
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "%-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## build the program into build/streamsql
+	@mkdir -p $(BUILD)
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o $(BIN) ./cmd/streamsql
+
+demo: build ## run the main job on generated events and show its results change
+	$(BIN) demo
+
+demo-postgres: build postgres ## the same into a private PostgreSQL, started for the demo
+	$(GO) run ./scripts/demopg $(BIN)
+
+postgres:
+	@sh scripts/postgres.sh >/dev/null
+
+test: postgres ## every test, with real PostgreSQL and NATS servers
+	$(GO) test -tags $(TAGS) $(PKGS)
+
+race: postgres ## the tests under the race detector, the long crash runs aside
+	$(GO) test -race -short -tags $(TAGS) $(PKGS)
+
+lint: ## gofmt, go vet, staticcheck
+	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); exit 1; }
+	$(GO) vet -tags $(TAGS) $(PKGS)
+	$(GO) tool staticcheck -tags $(TAGS) $(PKGS)
+
+golden: ## rewrite the expected parts of testdata; read the diff before committing
+	$(GO) test ./parser ./planner ./operators -args -rewrite
+
+fuzz: ## a minute of each fuzz target
+	sh scripts/fuzz.sh
+
+bench: build postgres ## the benchmarks, as ratios measured in one run
+	sh scripts/bench.sh
+
+docs: ## write the generated reference pages
+	$(GO) run ./scripts/docs
+
+clean:
+	rm -rf $(BUILD)
