@@ -28,6 +28,9 @@ type Backend struct {
 func New(decls ...Decl) (*Backend, error) {
 	b := &Backend{decls: slices.Clone(decls), tables: make([]*Table, len(decls)), timed: make([]*Timed, len(decls))}
 	for i, d := range decls {
+		if d.Name == "" {
+			return nil, sqlerr.Internalf("state table %d has no name", i)
+		}
 		if slices.IndexFunc(decls, func(o Decl) bool { return o.Name == d.Name }) != i {
 			return nil, sqlerr.Internalf("state table %q is declared twice", d.Name)
 		}
