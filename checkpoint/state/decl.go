@@ -110,9 +110,7 @@ type layout struct {
 	// oneInt: the key is one 64-bit integer, the shape that has a loop of its own.
 	oneInt bool
 
-	// Scratch of a chunk of rows: hash words and first index entries.
-	words  [chunk]uint64
-	firsts [chunk]uint64
+	chunk *scratch
 }
 
 type column struct {
@@ -122,7 +120,7 @@ type column struct {
 }
 
 func newLayout(d Decl) *layout {
-	l := &layout{decl: d}
+	l := &layout{decl: d, chunk: &scratch{}}
 	at := 1
 	if len(d.Keys) > 8 {
 		l.nulls = (len(d.Keys) - 8 + 63) / 64

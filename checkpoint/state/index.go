@@ -44,15 +44,13 @@ func (x *index) reset(n int) {
 	x.n, x.seed, x.shift = 0, slotSeed, uint(64-bits.TrailingZeros(uint(size)))
 }
 
-// insert adds a record that is not in the index and whose hash word is w. It
-// reports whether the index had to grow, and so moved.
-func (x *index) insert(s *cell.Store, w uint64, id uint32) (grown bool) {
+// insert adds a live record that is not in the index and whose hash word is w.
+func (x *index) insert(s *cell.Store, w uint64, id uint32) {
 	if 2*(x.n+1) > len(x.slots) {
 		x.rebuild(s, 2*x.n)
-		return true
+		return
 	}
 	x.add(w, id)
-	return false
 }
 
 func (x *index) add(w uint64, id uint32) {

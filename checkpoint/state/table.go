@@ -8,10 +8,6 @@ import (
 // NoRecord is the id that Find gives for a key that is not there.
 const NoRecord = ^uint32(0)
 
-// chunk is the number of rows whose first index entries are fetched together, so that
-// their cache misses overlap.
-const chunk = 256
-
 // Table finds records by key. A record is the key and the value words of its
 // declaration; its id does not change while it lives, and is handed out again after
 // Delete. The goroutine that owns the backend owns the table.
@@ -114,52 +110,50 @@ func (t *Table) Scan(dst []uint32, from uint32, limit int) (ids []uint32, next u
 	return ids, next, next >= t.cells.Cap()
 }
 
-// locate is Upsert and Find, with and without parents.
+// locate is Upsert and Find, with and without parents. It goes over each chunk of rows
+// several times, first without branches that depend on the data: most rows find their
+// record at the first slot they look at, and the rest search one by one.
 func (t *Table) locate(parents []uint32, hashes []uint64, keys []*vec.Vector, sel []int32, ids []uint32, create bool) {
+	c := t.lay.chunk
 	oneInt := t.lay.oneInt && keys[0].Valid == nil
-	for from := 0; from < len(ids); {
-		to := min(from+chunk, len(ids))
-		t.prepare(parents, hashes, keys, sel, from, to)
-		if oneInt {
-			from = t.locateInt(parents, keys, sel, ids, from, to, create)
-		} else {
-			from = t.locateAny(parents, keys, sel, ids, from, to, create)
-		}
-	}
-}
-
-// prepare computes the hash words of rows [from, to) and fetches the index entries at
-// which their searches start.
-func (t *Table) prepare(parents []uint32, hashes []uint64, keys []*vec.Vector, sel []int32, from, to int) {
-	ws := t.lay.words[:to-from]
-	if sel == nil {
-		for k, h := range hashes[from:to] {
-			ws[k] = h & hashBits
-		}
-	} else {
-		for k, i := range sel[from:to] {
-			ws[k] = hashes[i] & hashBits
-		}
-	}
-	for c, v := range keys[:min(len(keys), 8)] {
-		if v.Valid == nil {
-			continue
-		}
-		for k := range ws {
-			if v.IsNull(rowOf(sel, from+k)) {
-				ws[k] |= 1 << c
+	for from := 0; from < len(ids); from += chunk {
+		n := min(chunk, len(ids)-from)
+		c.hashWords(hashes, keys, sel, from, n)
+		out := ids[from : from+n]
+		var of []uint32
+		if parents != nil {
+			of = parents[from : from+n]
+			for k, p := range of {
+				c.words[k] ^= parentMix(p)
 			}
 		}
-	}
-	if parents != nil {
-		for k, p := range parents[from:to] {
-			ws[k] ^= parentMix(p)
+		c.first(&t.index, n)
+		var misses []uint16
+		switch {
+		case t.cells.Cap() == 0:
+			misses = c.all(n)
+		case oneInt && sel == nil:
+			misses = t.firstInt(c, of, keys[0].I64[from:from+n], out)
+		case oneInt:
+			vals := c.vals[:n]
+			for k, i := range sel[from : from+n] {
+				vals[k] = keys[0].I64[i]
+			}
+			misses = t.firstInt(c, of, vals, out)
+		default:
+			misses = t.firstAny(c, of, keys, sel, from, out)
 		}
-	}
-	es := t.lay.firsts[:len(ws)]
-	slots, seed, shift := t.index.slots, t.index.seed, t.index.shift
-	for k, w := range ws {
-		es[k] = slots[w*seed>>shift]
+		for _, k := range misses {
+			x := key{cols: keys, row: rowOf(sel, from+int(k))}
+			if of != nil {
+				x.parent = of[k]
+			}
+			out[k] = t.search(c.words[k], x)
+			if out[k] == NoRecord && create {
+				out[k] = t.create(c.words[k], x)
+				t.created = append(t.created, int32(from)+int32(k))
+			}
+		}
 	}
 }
 
@@ -170,108 +164,100 @@ func rowOf(sel []int32, k int) int {
 	return int(sel[k])
 }
 
-// locateInt is locate for one non-null integer key. It returns the position to go on
-// from, which is before to when the index moved.
-func (t *Table) locateInt(parents []uint32, keys []*vec.Vector, sel []int32, ids []uint32, from, to int, create bool) int {
+// firstInt compares rows of one non-null integer key with the records at their first
+// slots, and returns the rows that were not there.
+func (t *Table) firstInt(c *scratch, parents []uint32, vals []int64, ids []uint32) []uint16 {
 	var (
-		vals  = keys[0].I64
+		n     = len(ids)
+		ws    = c.words[:n]
+		es    = c.firsts[:n]
 		word  = t.lay.cols[0].word
 		width = t.lay.width
 		pages = t.cells.Pages
-		slots = t.index.slots
-		mask  = len(slots) - 1
-		seed  = t.index.seed
-		shift = t.index.shift
-		child = t.lay.parent
+		miss  = 0
 	)
-	for k := from; k < to; k++ {
-		w, e := t.lay.words[k-from], t.lay.firsts[k-from]
-		x := uint64(vals[rowOf(sel, k)])
-		id := NoRecord
-		for slot := int(w * seed >> shift); e != 0; e = slots[slot] {
-			if uint32(e>>32) == uint32(w>>8) {
-				i := uint32(e) - 1
-				rec := pages[i>>6].W[int(i&63)*width:]
-				if rec[0] == w && rec[word] == x && (child == 0 || rec[child] == uint64(parents[k])) {
-					id = i
-					break
-				}
-			}
-			slot = (slot + 1) & mask
+	vals = vals[:n]
+	if parents == nil {
+		for k := range ids {
+			e := es[k]
+			id := uint32(e) - uint32(nonZero(e))
+			rec := pages[id>>6].W[int(id&63)*width:]
+			d := (rec[0] ^ ws[k]) | (rec[word] ^ uint64(vals[k])) | (1 - nonZero(e))
+			ids[k] = id
+			c.misses[miss&(chunk-1)] = uint16(k)
+			miss += int(nonZero(d))
 		}
-		if id == NoRecord && create {
-			var grown bool
-			id, grown = t.create(w, makeKey(parents, keys, sel, k), k)
-			if grown {
-				ids[k] = id
-				return k + 1
-			}
-			pages = t.cells.Pages
-		}
-		ids[k] = id
+		return c.misses[:miss]
 	}
-	return to
+	up := t.lay.parent
+	parents = parents[:n]
+	for k := range ids {
+		e := es[k]
+		id := uint32(e) - uint32(nonZero(e))
+		rec := pages[id>>6].W[int(id&63)*width:]
+		d := (rec[0] ^ ws[k]) | (rec[word] ^ uint64(vals[k])) | (rec[up] ^ uint64(parents[k])) | (1 - nonZero(e))
+		ids[k] = id
+		c.misses[miss&(chunk-1)] = uint16(k)
+		miss += int(nonZero(d))
+	}
+	return c.misses[:miss]
 }
 
-// locateAny is locate for keys of any shape.
-func (t *Table) locateAny(parents []uint32, keys []*vec.Vector, sel []int32, ids []uint32, from, to int, create bool) int {
-	lay, slots := t.lay, t.index.slots
+// nonZero is 1 when x is not 0, without a branch.
+func nonZero(x uint64) uint64 { return (x | -x) >> 63 }
+
+// firstAny is firstInt for keys of any shape: the hash words first, then the keys of
+// the rows where those agree.
+func (t *Table) firstAny(c *scratch, parents []uint32, keys []*vec.Vector, sel []int32, from int, ids []uint32) []uint16 {
+	pages, width := t.cells.Pages, t.lay.width
+	for k := range ids {
+		e := c.firsts[k]
+		id := uint32(e) - uint32(nonZero(e))
+		ids[k] = id
+		c.firsts[k] = (pages[id>>6].W[int(id&63)*width] ^ c.words[k]) | (1 - nonZero(e))
+	}
+	miss := 0
+	for k, id := range ids {
+		if c.firsts[k] == 0 {
+			x := key{cols: keys, row: rowOf(sel, from+k)}
+			if parents != nil {
+				x.parent = parents[k]
+			}
+			p := pages[id>>6]
+			if t.lay.equal(p, p.Record(int(id&63), width), x) {
+				continue
+			}
+		}
+		c.misses[miss] = uint16(k)
+		miss++
+	}
+	return c.misses[:miss]
+}
+
+// search looks for the record of one key.
+func (t *Table) search(w uint64, k key) uint32 {
+	slots := t.index.slots
 	mask := len(slots) - 1
-	for k := from; k < to; k++ {
-		w, e := t.lay.words[k-from], t.lay.firsts[k-from]
-		key := makeKey(parents, keys, sel, k)
-		id := NoRecord
-		for slot := t.index.home(w); e != 0; e = slots[slot] {
-			if uint32(e>>32) == uint32(w>>8) {
-				i := uint32(e) - 1
-				p := t.cells.Pages[i>>6]
-				rec := p.Record(int(i&63), lay.width)
-				if rec[0] == w && lay.equal(p, rec, key) {
-					id = i
-					break
-				}
-			}
-			slot = (slot + 1) & mask
+	for slot := t.index.home(w); slots[slot] != 0; slot = (slot + 1) & mask {
+		e := slots[slot]
+		if uint32(e>>32) != uint32(w>>8) {
+			continue
 		}
-		if id == NoRecord && create {
-			var grown bool
-			id, grown = t.create(w, key, k)
-			if grown {
-				ids[k] = id
-				return k + 1
-			}
+		id := uint32(e) - 1
+		p := t.cells.Pages[id>>6]
+		if rec := p.Record(int(id&63), t.lay.width); rec[0] == w && t.lay.equal(p, rec, k) {
+			return id
 		}
-		ids[k] = id
 	}
-	return to
+	return NoRecord
 }
 
-func makeKey(parents []uint32, keys []*vec.Vector, sel []int32, k int) key {
-	x := key{cols: keys, row: rowOf(sel, k)}
-	if parents != nil {
-		x.parent = parents[k]
-	}
-	return x
-}
-
-// create looks once more, since an earlier row of the chunk may have made the
-// record, and makes it if it is not there. grown says that the index moved.
-func (t *Table) create(w uint64, k key, pos int) (id uint32, grown bool) {
-	for slot, mask := t.index.home(w), len(t.index.slots)-1; ; slot = (slot + 1) & mask {
-		e := t.index.slots[slot]
-		if e == 0 {
-			break
-		}
-		i := uint32(e) - 1
-		p := t.cells.Pages[i>>6]
-		if rec := p.Record(int(i&63), t.lay.width); rec[0] == w && t.lay.equal(p, rec, k) {
-			return i, false
-		}
-	}
-	id = t.cells.Alloc()
+// create makes the record of a key that search did not find.
+func (t *Table) create(w uint64, k key) uint32 {
+	id := t.cells.Alloc()
 	t.lay.write(t.cells, id, w, k)
-	t.created = append(t.created, int32(pos))
-	return id, t.index.insert(t.cells, w, id)
+	t.index.insert(t.cells, w, id)
+	return id
 }
 
 // rebuild makes the index anew from the hash words of the records.
