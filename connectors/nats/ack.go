@@ -1,0 +1,65 @@
+package nats
+
+import "strings"
+
+// delivery is what a consumer says of a message in its reply subject.
+type delivery struct {
+	stream, consumer uint64 // sequences
+	time             int64  // nanoseconds since 1970
+	pending          uint64 // messages behind this one
+}
+
+// parseAck reads the reply subject of a delivered message. Version 1 has 9 tokens,
+// $JS.ACK.<stream>.<consumer>.<delivered>.<stream seq>.<consumer seq>.<time>.<pending>;
+// version 2 has domain and account hash before the stream and may have a token at the
+// end: 11 or 12 tokens (NATS ADR-15).
+func parseAck(s string) (d delivery, ok bool) {
+	if !strings.HasPrefix(s, "$JS.ACK.") {
+		return d, false
+	}
+	var dots [12]int
+	n := 0
+	for i := 0; i < len(s); i++ {
+		if s[i] == '.' {
+			if n == len(dots) {
+				return d, false
+			}
+			dots[n] = i
+			n++
+		}
+	}
+	base := 4 // dot before the stream sequence
+	switch n {
+	case 8:
+	case 10, 11:
+		base = 6
+	default:
+		return d, false
+	}
+	if n < len(dots) {
+		dots[n] = len(s)
+	}
+	var tm uint64
+	ok = number(s[dots[base]+1:dots[base+1]], &d.stream) &&
+		number(s[dots[base+1]+1:dots[base+2]], &d.consumer) &&
+		number(s[dots[base+2]+1:dots[base+3]], &tm) &&
+		number(s[dots[base+3]+1:dots[base+4]], &d.pending)
+	d.time = int64(tm)
+	return d, ok
+}
+
+func number(s string, out *uint64) bool {
+	if s == "" || len(s) > 19 {
+		return false
+	}
+	var x uint64
+	for i := 0; i < len(s); i++ {
+		c := s[i] - '0'
+		if c > 9 {
+			return false
+		}
+		x = x*10 + uint64(c)
+	}
+	*out = x
+	return true
+}
