@@ -13,14 +13,19 @@ import (
 // the order of records.
 var slotSeed = rand.Uint64() | 1
 
-// minSlots is the size of the index of an empty table.
-const minSlots = 16
+// minSlots is the size of the index of an empty table. An index of up to sparseSlots
+// (1 MiB) is kept at most a quarter full: most searches then end at the first slot.
+const (
+	minSlots    = 16
+	sparseSlots = 1 << 17
+)
 
 // index is an open-addressing hash index with linear probing, at most half full. An
 // entry is 32 bits of the hash word and the record's id plus one; 0 is free.
 type index struct {
 	slots []uint64
 	n     int
+	limit int // the most records before it grows
 	seed  uint64
 	shift uint
 }
@@ -33,7 +38,7 @@ func entry(w uint64, id uint32) uint64 { return w>>8<<32 | uint64(id+1) }
 // reset empties the index and makes it large enough for n records.
 func (x *index) reset(n int) {
 	size := minSlots
-	for size < 2*n {
+	for size < 2*n || size < 4*n && size < sparseSlots {
 		size *= 2
 	}
 	if size == len(x.slots) {
@@ -42,12 +47,16 @@ func (x *index) reset(n int) {
 		x.slots = make([]uint64, size)
 	}
 	x.n, x.seed, x.shift = 0, slotSeed, uint(64-bits.TrailingZeros(uint(size)))
+	x.limit = size / 2
+	if size < sparseSlots {
+		x.limit = size / 4
+	}
 }
 
 // insert adds a live record that is not in the index and whose hash word is w.
 func (x *index) insert(s *cell.Store, w uint64, id uint32) {
-	if 2*(x.n+1) > len(x.slots) {
-		x.rebuild(s, 2*x.n)
+	if x.n == x.limit {
+		x.rebuild(s, x.n+1)
 		return
 	}
 	x.add(w, id)
@@ -97,7 +106,7 @@ func (x *index) remove(s *cell.Store, id uint32) {
 
 // shrink makes an index smaller that is nearly empty.
 func (x *index) shrink(s *cell.Store) {
-	if len(x.slots) > minSlots && 16*x.n < len(x.slots) {
+	if len(x.slots) > minSlots && 32*x.n < len(x.slots) {
 		x.rebuild(s, 2*x.n)
 	}
 }

@@ -14,17 +14,20 @@ type scratch struct {
 	misses [chunk]uint16 // rows not found at their first slot
 }
 
-// hashWords computes the hash words of n rows from position from.
-func (c *scratch) hashWords(hashes []uint64, keys []*vec.Vector, sel []int32, from, n int) {
-	ws := c.words[:n]
-	if sel == nil {
+// load computes the hash words of n rows from position from, whose parents are parents
+// or nil, and fetches the index entries at which their searches start.
+func (c *scratch) load(x *index, parents []uint32, hashes []uint64, keys []*vec.Vector, sel []int32, from, n int) {
+	ws, es := c.words[:n], c.firsts[:n]
+	slots, seed, shift := x.slots, x.seed, x.shift&63
+	if sel == nil && parents == nil && !anyNulls(keys) {
 		for k, h := range hashes[from : from+n] {
-			ws[k] = h & hashBits
+			w := h & hashBits
+			ws[k], es[k] = w, slots[w*seed>>shift]
 		}
-	} else {
-		for k, i := range sel[from : from+n] {
-			ws[k] = hashes[i] & hashBits
-		}
+		return
+	}
+	for k := range ws {
+		ws[k] = hashes[rowOf(sel, from+k)] & hashBits
 	}
 	for col, v := range keys[:min(len(keys), 8)] {
 		if v.Valid == nil {
@@ -36,15 +39,23 @@ func (c *scratch) hashWords(hashes []uint64, keys []*vec.Vector, sel []int32, fr
 			}
 		}
 	}
-}
-
-// first fetches the entries at which the searches of n rows start.
-func (c *scratch) first(x *index, n int) {
-	es := c.firsts[:n]
-	slots, seed, shift := x.slots, x.seed, x.shift&63
-	for k, w := range c.words[:n] {
+	if parents != nil {
+		for k, p := range parents[from : from+n] {
+			ws[k] ^= parentMix(p)
+		}
+	}
+	for k, w := range ws {
 		es[k] = slots[w*seed>>shift]
 	}
+}
+
+func anyNulls(keys []*vec.Vector) bool {
+	for _, v := range keys {
+		if v.Valid != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // all lists every row as a miss.

@@ -118,16 +118,12 @@ func (t *Table) locate(parents []uint32, hashes []uint64, keys []*vec.Vector, se
 	oneInt := t.lay.oneInt && keys[0].Valid == nil
 	for from := 0; from < len(ids); from += chunk {
 		n := min(chunk, len(ids)-from)
-		c.hashWords(hashes, keys, sel, from, n)
+		c.load(&t.index, parents, hashes, keys, sel, from, n)
 		out := ids[from : from+n]
 		var of []uint32
 		if parents != nil {
 			of = parents[from : from+n]
-			for k, p := range of {
-				c.words[k] ^= parentMix(p)
-			}
 		}
-		c.first(&t.index, n)
 		var misses []uint16
 		switch {
 		case t.cells.Cap() == 0:
