@@ -51,9 +51,6 @@ func addFloat(r []uint64, x float64, sign int64) {
 	default:
 		neumaier(r, float64(sign)*x)
 	}
-	if r[fCount] == r[fNaN]+r[fPosInf]+r[fNegInf] {
-		r[fSum], r[fComp] = 0, 0
-	}
 }
 
 func neumaier(r []uint64, x float64) {
