@@ -284,7 +284,7 @@ func (d *jsonDecoder) decodeObject(b []byte, i int) int {
 
 // skip checks a value that no column wants.
 func (d *jsonDecoder) skip(b []byte, i int) int {
-	end := skipValue(b, i, 1, &d.fault)
+	end := skipValue(b, skipBlank(b, i), 1, &d.fault)
 	if end < 0 {
 		return d.broken(d.fault.at, d.fault.msg)
 	}

@@ -57,7 +57,7 @@ func appendJSONValue(dst []byte, v *vec.Vector, i, unit int) []byte {
 	case v.Type.IsFloat() && !math.IsNaN(v.F64[i]) && !math.IsInf(v.F64[i], 0), k == types.Decimal:
 		return vec.AppendText(dst, v, i)
 	case k == types.JSON:
-		return append(dst, v.Bytes(i)...)
+		return appendOneLine(dst, v.Bytes(i))
 	case v.Type.IsTimestamp() && unit != isoText:
 		scale := 6 - unit
 		d := types.I128(v.I64[i])
@@ -83,6 +83,18 @@ func appendJSONValue(dst []byte, v *vec.Vector, i, unit int) []byte {
 		copy(dst[start+1:], dst[start:])
 	}
 	return append(dst, '"')
+}
+
+// appendOneLine appends a JSON text with its line ends, which are white space, as blanks.
+func appendOneLine(dst, s []byte) []byte {
+	start := len(dst)
+	dst = append(dst, s...)
+	for i, c := range dst[start:] {
+		if c == '\n' || c == '\r' {
+			dst[start+i] = ' '
+		}
+	}
+	return dst
 }
 
 // appendISO appends 2024-01-01T00:00:00.123, with the type's digits of a second, and a

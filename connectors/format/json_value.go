@@ -11,7 +11,7 @@ import (
 // value decodes the value at b[i], of whatever form, into column c of the current row
 // and gives the index after it, or -1.
 func (d *jsonDecoder) value(c *column, b []byte, i int) int {
-	if i >= len(b) {
+	if i = skipBlank(b, i); i >= len(b) {
 		return d.broken(i, "unexpected end")
 	}
 	start := i
