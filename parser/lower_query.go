@@ -1,0 +1,434 @@
+package parser
+
+import (
+	"strconv"
+
+	"github.com/streamsql/streamsql/internal/sqlerr"
+)
+
+// isQueryBracket reports that the bracket at token i holds a query, however many
+// brackets stand round it.
+func (p *parser) isQueryBracket(i int) bool {
+	if t := &p.toks[i]; t.kind != tOp || t.val != "(" || i+2 >= len(p.toks) {
+		return false
+	}
+	first, second := &p.toks[i+1], &p.toks[i+2]
+	switch {
+	case first.kind == tWord:
+		switch first.up {
+		case "SELECT", "WITH":
+			return true
+		case "VALUES":
+			return second.kind == tOp && second.val == "("
+		case "TABLE":
+			return second.kind == tWord || second.kind == tQuoted
+		}
+	case first.kind == tOp && first.val == "(":
+		if !p.isQueryBracket(i + 1) {
+			return false
+		}
+		next := &p.toks[first.match+1]
+		if next.kind == tOp && next.val == ")" {
+			return true
+		}
+		switch next.up {
+		case "UNION", "INTERSECT", "EXCEPT", "ORDER", "LIMIT", "OFFSET", "FETCH":
+			return next.kind == tWord
+		}
+	}
+	return false
+}
+
+// bracketedQuery reads ( query ) with the cursor on the bracket.
+func (p *parser) bracketedQuery() (*Query, error) {
+	if err := p.expectOp("("); err != nil {
+		return nil, err
+	}
+	q, err := p.query()
+	if err != nil {
+		return nil, err
+	}
+	if p.isEmit() {
+		return nil, sqlerr.New(sqlerr.CodeSyntax, p.pos(p.i), "EMIT and WITH LATENESS belong at the end of the statement")
+	}
+	return q, p.expectOp(")")
+}
+
+// startsQuery reports that a query begins at the cursor.
+func (p *parser) startsQuery() bool {
+	return p.isWord("SELECT") || p.isWord("WITH") || p.isWord("VALUES") || p.isWord("TABLE") || p.isQueryBracket(p.i)
+}
+
+// statementQuery reads a query with the clauses that only a statement's own query
+// may have.
+func (p *parser) statementQuery() (*Query, error) {
+	lo := p.i
+	q, err := p.query()
+	if err != nil || !p.isEmit() {
+		return q, err
+	}
+	if err := p.emitClauses(q); err != nil {
+		return nil, err
+	}
+	q.Span = p.span(lo, p.i)
+	return q, nil
+}
+
+// isEmit reports EMIT … or WITH LATENESS at the cursor.
+func (p *parser) isEmit() bool {
+	return p.isWord("WITH", "LATENESS") || p.isWord("EMIT") && p.peekWord(1, "CHANGES", "ON", "EVERY")
+}
+
+func (p *parser) emitClauses(q *Query) error {
+	for p.isEmit() {
+		lo := p.i
+		if p.word("WITH") {
+			if q.Lateness != nil {
+				return p.unexpectedAt(lo).Error
+			}
+			p.i++
+			v, err := p.interval()
+			if err != nil {
+				return err
+			}
+			q.Lateness = &Lateness{Span: p.span(lo, p.i), Value: v.Value}
+			continue
+		}
+		if q.Emit != nil {
+			return p.unexpectedAt(lo).Error
+		}
+		p.i++
+		e := &Emit{}
+		switch {
+		case p.word("CHANGES"):
+		case p.word("ON"):
+			if err := p.expectWord("WINDOW", "CLOSE"); err != nil {
+				return err
+			}
+			e.Mode = EmitOnWindowClose
+		case p.word("EVERY"):
+			v, err := p.interval()
+			if err != nil {
+				return err
+			}
+			e.Mode, e.Every = EmitEvery, v.Value
+		}
+		e.Span = p.span(lo, p.i)
+		q.Emit = e
+	}
+	return nil
+}
+
+// interval reads an interval literal where nothing else may stand.
+func (p *parser) interval() (*IntervalLit, error) {
+	lo := p.i
+	if !p.isWord("INTERVAL") {
+		return nil, p.unexpected().expecting("INTERVAL '…'")
+	}
+	v, ok, err := p.intervalLiteral()
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, p.unexpectedAt(lo + 1).expecting("a string after INTERVAL")
+	}
+	return &IntervalLit{Span: p.span(lo, p.i), Value: v}, nil
+}
+
+// query reads [WITH …] body [ORDER BY …] [LIMIT …].
+func (p *parser) query() (*Query, error) {
+	if err := p.enter(); err != nil {
+		return nil, err
+	}
+	defer p.leave()
+	lo := p.i
+	var ctes []CTE
+	if p.isWord("WITH") {
+		var err error
+		if ctes, err = p.with(); err != nil {
+			return nil, err
+		}
+	}
+	f := p.newFragment()
+	var only QueryBody
+	for n := 0; ; n++ {
+		body, err := f.term()
+		if err != nil {
+			return nil, err
+		}
+		if n == 0 {
+			only = body
+		} else {
+			only = nil
+		}
+		more, err := f.setOp()
+		if err != nil {
+			return nil, err
+		}
+		if !more {
+			break
+		}
+	}
+	tail := p.i
+	if err := f.tail(); err != nil {
+		return nil, err
+	}
+	inner, bracketed := only.(*Query)
+	if bracketed && p.i == tail && ctes == nil {
+		return inner, nil
+	}
+	if bracketed {
+		if ctes != nil && inner.With != nil {
+			return nil, sqlerr.New(sqlerr.CodeSyntax, inner.Pos, "multiple WITH clauses not allowed")
+		}
+	}
+	q, err := f.parseQuery()
+	if err != nil {
+		return nil, err
+	}
+	if bracketed && len(q.OrderBy) > 0 && len(inner.OrderBy) > 0 {
+		return nil, sqlerr.New(sqlerr.CodeSyntax, q.OrderBy[0].Pos, "multiple ORDER BY clauses not allowed")
+	}
+	q.With = ctes
+	q.Span = p.span(lo, p.i)
+	return q, nil
+}
+
+// with reads the WITH list.
+func (p *parser) with() ([]CTE, error) {
+	p.i++
+	if p.isWord("RECURSIVE") && !p.peekWord(1, "AS") && !p.peekOp(1, "(") {
+		return nil, sqlerr.NotSupported(p.pos(p.i), "WITH RECURSIVE")
+	}
+	var out []CTE
+	for {
+		lo := p.i
+		n, err := p.name("a name")
+		if err != nil {
+			return nil, err
+		}
+		c := CTE{Name: n}
+		if p.isOp("(") {
+			if c.Columns, err = p.nameList(); err != nil {
+				return nil, err
+			}
+		}
+		if err := p.expectWord("AS"); err != nil {
+			return nil, err
+		}
+		if !p.word("NOT", "MATERIALIZED") {
+			p.word("MATERIALIZED")
+		}
+		if c.Query, err = p.bracketedQuery(); err != nil {
+			return nil, err
+		}
+		c.Span = p.span(lo, p.i)
+		for _, o := range out {
+			if foldName(o.Name) == foldName(n) {
+				return nil, sqlerr.New(sqlerr.CodeDuplicateTable, n.Pos, `WITH query name "%s" specified more than once`, n.Text)
+			}
+		}
+		out = append(out, c)
+		if !p.op(",") {
+			return out, nil
+		}
+	}
+}
+
+// term writes one branch of set operations. A branch that is not a SELECT was read
+// in full and goes out as a mark, which is returned.
+func (f *fragment) term() (QueryBody, error) {
+	p := f.p
+	lo := p.i
+	var body QueryBody
+	var err error
+	switch {
+	case p.isWord("SELECT"):
+		return nil, f.selectCore()
+	case p.isWord("VALUES"):
+		body, err = p.values()
+	case p.isWord("TABLE"):
+		body, err = p.tableQuery()
+	case p.isQueryBracket(lo):
+		body, err = p.bracketedQuery()
+	default:
+		return nil, p.unexpected().expecting("a query")
+	}
+	if err != nil {
+		return nil, err
+	}
+	f.cores = append(f.cores, core{lo: lo, hi: p.i, noFrom: true})
+	f.emit(lo, "SELECT")
+	f.emitMark(mark{kind: mBody, lo: lo, hi: p.i, body: body})
+	return body, nil
+}
+
+// setOp writes UNION, INTERSECT or EXCEPT if one comes next.
+func (f *fragment) setOp() (bool, error) {
+	p := f.p
+	lo := p.i
+	up := p.cur().up
+	if !p.word("UNION") && !p.word("INTERSECT") && !p.word("EXCEPT") {
+		return false, nil
+	}
+	if p.word("ALL") {
+		up += " ALL"
+	} else {
+		p.word("DISTINCT")
+	}
+	return true, f.operator(lo, up)
+}
+
+// values reads VALUES (…), (…).
+func (p *parser) values() (*Values, error) {
+	lo := p.i
+	p.i++
+	v := &Values{}
+	for {
+		at := p.i
+		if err := p.expectOp("("); err != nil {
+			return nil, err
+		}
+		if p.isWord("DEFAULT") {
+			return nil, sqlerr.NotSupported(p.pos(p.i), "DEFAULT in VALUES")
+		}
+		row, err := p.exprs()
+		if err != nil {
+			return nil, err
+		}
+		if err := p.expectOp(")"); err != nil {
+			return nil, err
+		}
+		v.Rows = append(v.Rows, &RowExpr{Span: p.span(at, p.i), Elems: row})
+		if !p.op(",") {
+			break
+		}
+	}
+	v.Span = p.span(lo, p.i)
+	return v, nil
+}
+
+// tableQuery reads TABLE name.
+func (p *parser) tableQuery() (*Select, error) {
+	lo := p.i
+	p.i++
+	q, err := p.qualifiedName("a table")
+	if err != nil {
+		return nil, err
+	}
+	s := p.span(lo, p.i)
+	return &Select{
+		Span:  s,
+		Items: []SelectItem{{Span: s, Expr: &Star{Span: s}}},
+		From:  []TableExpr{&TableRef{Span: q.Span, Name: q}},
+	}, nil
+}
+
+// tail writes ORDER BY, LIMIT, OFFSET and FETCH in the order that TiDB knows.
+func (f *fragment) tail() error {
+	p := f.p
+	if p.isWord("ORDER") {
+		f.emit(p.i, "ORDER BY")
+		p.i++
+		if err := p.expectWord("BY"); err != nil {
+			return err
+		}
+		if err := f.sortList(); err != nil {
+			return err
+		}
+	}
+	lo := p.i
+	limit, offset, err := p.limits()
+	if err != nil {
+		return err
+	}
+	if limit != nil || offset != nil {
+		f.emit(lo, "LIMIT "+strconv.Itoa(f.add(mark{kind: mCount, lo: lo, hi: p.i, count: limit})))
+	}
+	if offset != nil {
+		f.emit(lo, "OFFSET "+strconv.Itoa(f.add(mark{kind: mCount, lo: lo, hi: p.i, count: offset})))
+	}
+	if p.isWord("FOR") {
+		return sqlerr.NotSupported(p.pos(p.i), "FOR "+p.peek(1).up)
+	}
+	return nil
+}
+
+// limits reads LIMIT, OFFSET and FETCH in any order.
+func (p *parser) limits() (limit, offset *Count, err error) {
+	seenLimit := false
+	for {
+		lo := p.i
+		switch {
+		case p.isWord("LIMIT"), p.isWord("FETCH"):
+			if seenLimit {
+				return nil, nil, sqlerr.New(sqlerr.CodeSyntax, p.pos(lo), "multiple LIMIT clauses not allowed")
+			}
+			seenLimit = true
+			if p.word("FETCH") {
+				limit, err = p.fetch()
+			} else if p.i++; !p.word("ALL") && !p.word("NULL") {
+				if limit, err = p.count(); err == nil && p.isOp(",") {
+					e := p.unexpected()
+					e.Hint = "LIMIT #,# syntax is not supported. Use separate LIMIT and OFFSET clauses."
+					err = e.Error
+				}
+			}
+		case p.isWord("OFFSET"):
+			if offset != nil {
+				return nil, nil, sqlerr.New(sqlerr.CodeSyntax, p.pos(lo), "multiple OFFSET clauses not allowed")
+			}
+			p.i++
+			if offset, err = p.count(); err == nil && !p.word("ROW") {
+				p.word("ROWS")
+			}
+		default:
+			return limit, offset, nil
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+}
+
+// fetch reads FIRST|NEXT [n] ROW|ROWS ONLY.
+func (p *parser) fetch() (*Count, error) {
+	if !p.word("FIRST") && !p.word("NEXT") {
+		return nil, p.unexpected().expecting("FIRST or NEXT")
+	}
+	c := &Count{Span: p.span(p.i, p.i), N: 1}
+	if !p.isWord("ROW") && !p.isWord("ROWS") {
+		var err error
+		if c, err = p.count(); err != nil {
+			return nil, err
+		}
+	}
+	if !p.word("ROW") && !p.word("ROWS") {
+		return nil, p.unexpected().expecting("ROWS")
+	}
+	if p.isWord("WITH", "TIES") {
+		return nil, sqlerr.NotSupported(p.pos(p.i), "WITH TIES")
+	}
+	return c, p.expectWord("ONLY")
+}
+
+// count reads an unsigned integer.
+func (p *parser) count() (*Count, error) {
+	t := p.cur()
+	if t.kind != tNumber {
+		if p.atEnd() {
+			return nil, p.unexpected().expecting("a number")
+		}
+		return nil, sqlerr.NotSupported(p.pos(p.i), "a LIMIT or OFFSET that is not a number")
+	}
+	n, err := strconv.ParseUint(t.val, 10, 63)
+	if err != nil {
+		return nil, sqlerr.New(sqlerr.CodeInvalidParameter, p.pos(p.i), "%s is not a row count", t.val).
+			WithHint("Give a whole number of at most 19 digits.")
+	}
+	p.i++
+	if next := p.cur(); next.kind == tOp && next.val != ")" && next.val != "," && next.val != ";" {
+		return nil, sqlerr.NotSupported(p.pos(p.i-1), "a LIMIT or OFFSET that is not a number")
+	}
+	return &Count{Span: p.span(p.i-1, p.i), N: n}, nil
+}

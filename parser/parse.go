@@ -1,0 +1,84 @@
+package parser
+
+import (
+	"os"
+
+	"github.com/streamsql/streamsql/internal/sqlerr"
+)
+
+func identityPos(off int) sqlerr.Pos { return sqlerr.Pos(off + 1) }
+
+// Parse reads all statements of src. Positions count in src. Text without a
+// statement gives none and no error.
+func Parse(src string) ([]Statement, error) { return parseText(src, identityPos) }
+
+// ParseOne reads exactly one statement, with or without a semicolon after it.
+func ParseOne(src string) (Statement, error) {
+	stmts, err := Parse(src)
+	if err != nil {
+		return nil, err
+	}
+	switch len(stmts) {
+	case 0:
+		return nil, sqlerr.New(sqlerr.CodeSyntax, sqlerr.Pos(len(src)+1), "syntax error at end of input").
+			WithHint("Expected a statement.")
+	case 1:
+		return stmts[0], nil
+	}
+	return nil, sqlerr.New(sqlerr.CodeSyntax, stmts[1].Extent().Pos, "more than one statement")
+}
+
+// ParseExpr reads one expression.
+func ParseExpr(src string) (Expr, error) {
+	toks, _, err := lex(src, identityPos)
+	if err != nil {
+		return nil, err
+	}
+	p := &parser{toks: toks, at: identityPos, text: src}
+	e, err := p.expr()
+	if err != nil {
+		return nil, err
+	}
+	if p.cur().kind != tEOF {
+		return nil, p.unexpected().Error
+	}
+	return e, nil
+}
+
+func parseText(text string, at func(int) sqlerr.Pos) ([]Statement, error) {
+	toks, _, err := lex(text, at)
+	if err != nil {
+		return nil, err
+	}
+	p := &parser{toks: toks, at: at, text: text}
+	var out []Statement
+	for {
+		for p.op(";") {
+		}
+		if p.cur().kind == tEOF {
+			return out, nil
+		}
+		s, err := p.statement()
+		if err != nil {
+			return nil, err
+		}
+		if !p.atEnd() {
+			return nil, p.unexpected().Error
+		}
+		out = append(out, s)
+	}
+}
+
+// CheckEnvironment refuses the environment variables that reach into TiDB's parser:
+// its failpoint library reads them when the program starts, before main, so that
+// GO_FAILPOINTS_HTTP has opened a port and GO_FAILPOINTS may have changed what the
+// library does. The program calls this first and stops on an error.
+func CheckEnvironment() error {
+	for _, name := range []string{"GO_FAILPOINTS", "GO_FAILPOINTS_HTTP"} {
+		if os.Getenv(name) != "" {
+			return sqlerr.New(sqlerr.CodeInvalidParameter, 0, "the environment variable %s is set", name).
+				WithHint("Unset it: it switches on test hooks in a library that streamsql uses.")
+		}
+	}
+	return nil
+}
