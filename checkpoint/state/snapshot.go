@@ -98,7 +98,7 @@ func (s *Snapshot) freeze(decl int, bucket int64, t *Table) {
 // Complete ends a snapshot whose epoch is committed. The next delta counts from it
 // or from a later one.
 func (b *Backend) Complete(s *Snapshot) {
-	s.abandon()
+	s.end()
 	if s.image {
 		b.imageBytes, b.deltaBytes, b.chain = s.Size(), 0, 0
 		return
@@ -111,7 +111,6 @@ func (b *Backend) Complete(s *Snapshot) {
 // snapshot. A snapshot that was frozen after it counts from it, is worthless too,
 // and must be aborted as well.
 func (b *Backend) Abort(s *Snapshot) {
-	s.abandon()
 	if s.first {
 		b.based = false
 	}
@@ -123,12 +122,16 @@ func (b *Backend) Abort(s *Snapshot) {
 	for _, d := range s.drops {
 		b.timed[d.decl].dropped = append(b.timed[d.decl].dropped, d.buckets...)
 	}
+	s.end()
 }
 
-// abandon lets go of the pages unless an encoding, which does so at its end, is
-// running.
-func (s *Snapshot) abandon() {
-	if s.phase.CompareAndSwap(phaseWaiting, phaseOver) {
-		s.release()
+// end lets go of the pages and of the memory of the lists, unless an encoding is
+// running, at whose end the pages are let go and the lists are garbage.
+func (s *Snapshot) end() {
+	if s.phase.CompareAndSwap(phaseWaiting, phaseOver) || s.phase.Load() == phaseOver {
+		for _, p := range s.parts {
+			p.table.cells.Recycle(p.cells)
+		}
+		s.parts = nil
 	}
 }

@@ -28,6 +28,13 @@ type Store struct {
 	gen   uint32    // number of freezes so far
 	floor uint32    // freezes up to this one hold no page any more
 	holds []*Frozen // freezes above floor, in order
+
+	spare struct { // of a recycled Frozen
+		Index   []uint32
+		Pages   []*Page
+		Changed []uint64
+	}
+	doubles int // bytes of held pages that were copied since nothing was held
 }
 
 // mark is what the owner notes about a page, kept apart from the page so that
@@ -114,6 +121,7 @@ func (s *Store) own(id uint32) *Page {
 	i := id >> 6
 	m := &s.marks[i]
 	if m.hold > s.floor {
+		s.doubles += s.Pages[i].size()
 		s.Pages[i] = s.Pages[i].clone()
 		m.hold = 0
 	}
@@ -159,7 +167,7 @@ func (s *Store) SetBytes(id uint32, w int, b []byte) {
 }
 
 // Load makes the store hold these pages, each at its index; nil is a page without
-// records. It takes the pages over, which came from a Freeze or passed Page.Check.
+// records. It takes the pages over.
 // Nothing counts as changed.
 func (s *Store) Load(pages []*Page) {
 	*s = Store{width: s.width, heaps: s.heaps, pool: s.pool, Pages: pages,
@@ -189,10 +197,12 @@ func (s *Store) Drop() {
 	*s = Store{width: s.width, heaps: s.heaps, pool: s.pool}
 }
 
-// Memory is the number of bytes the store takes, the pages that only a snapshot
-// holds not counted.
+// Memory is the number of bytes the store takes, with the old versions of pages that
+// snapshots still hold.
 func (s *Store) Memory() int {
-	n := 4*cap(s.free) + 4*cap(s.dirty) + 8*cap(s.Pages) + 16*cap(s.marks)
+	s.settle()
+	n := s.doubles + 4*cap(s.spare.Index) + 8*cap(s.spare.Pages) + 8*cap(s.spare.Changed)
+	n += 4*cap(s.free) + 4*cap(s.dirty) + 8*cap(s.Pages) + 16*cap(s.marks)
 	for _, p := range s.Pages {
 		n += p.size()
 	}

@@ -33,7 +33,9 @@ func (f *Frozen) Release() { f.done.Store(true) }
 func (s *Store) settle() {
 	for len(s.holds) > 0 && s.holds[0].done.Load() {
 		s.floor = s.holds[0].gen
-		s.holds = s.holds[1:]
+		if s.holds = s.holds[1:]; len(s.holds) == 0 {
+			s.doubles = 0
+		}
 	}
 }
 
@@ -47,25 +49,38 @@ func (s *Store) Freeze() *Frozen {
 	if len(s.dirty) == 0 {
 		return nil
 	}
-	f := s.hold()
 	n := len(s.dirty)
-	f.Index, f.Pages, f.Changed = s.dirty, make([]*Page, n), make([]uint64, n)
-	for k, i := range s.dirty {
-		m := &s.marks[i]
-		f.Pages[k], f.Changed[k] = s.Pages[i], m.dirty
-		m.dirty, m.hold = 0, f.gen
+	f := s.hold(n)
+	f.Index, s.spare.Index = room(s.spare.Index, n), nil
+	if n < len(s.marks)/16 {
+		for k, i := range s.dirty {
+			s.freeze(f, k, i)
+		}
+	} else {
+		k := 0
+		for i := range s.marks {
+			if s.marks[i].dirty != 0 {
+				s.freeze(f, k, uint32(i))
+				k++
+			}
+		}
 	}
-	s.dirty = make([]uint32, 0, min(n, 1024))
+	s.dirty = s.dirty[:0]
 	return f
+}
+
+func (s *Store) freeze(f *Frozen, k int, i uint32) {
+	m := &s.marks[i]
+	f.Index[k], f.Pages[k], f.Changed[k] = i, s.Pages[i], m.dirty
+	m.dirty, m.hold = 0, f.gen
 }
 
 // FreezeAll holds every page and starts a new round: the image from which later
 // deltas count. Changed is what Freeze would have given, so that Unfreeze gives back
 // no more than that.
 func (s *Store) FreezeAll() *Frozen {
-	f := s.hold()
-	n := len(s.Pages)
-	f.Pages, f.Changed = append(make([]*Page, 0, n), s.Pages...), make([]uint64, n)
+	f := s.hold(len(s.Pages))
+	copy(f.Pages, s.Pages)
 	for i := range s.marks {
 		m := &s.marks[i]
 		f.Changed[i] = m.dirty
@@ -75,12 +90,29 @@ func (s *Store) FreezeAll() *Frozen {
 	return f
 }
 
-func (s *Store) hold() *Frozen {
+// hold makes the next Frozen, of n pages.
+func (s *Store) hold(n int) *Frozen {
 	s.settle()
 	s.gen++
-	f := &Frozen{gen: s.gen}
+	f := &Frozen{gen: s.gen, Pages: room(s.spare.Pages, n), Changed: room(s.spare.Changed, n)}
+	s.spare.Pages, s.spare.Changed = nil, nil
 	s.holds = append(s.holds, f)
 	return f
+}
+
+func room[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	return s[:n]
+}
+
+// Recycle gives the memory of f, which nobody reads any more, to the next freeze.
+func (s *Store) Recycle(f *Frozen) {
+	clear(f.Pages)
+	s.spare.Index, s.spare.Pages, s.spare.Changed = f.Index, f.Pages, f.Changed
+	f.Index, f.Pages, f.Changed = nil, nil, nil
+	f.Release()
 }
 
 // Unfreeze gives a snapshot's changes back to the current round: the epoch they were

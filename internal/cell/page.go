@@ -85,28 +85,38 @@ func (p *Page) compact(width int, heaps []int) {
 	p.Heap, p.waste = heap, 0
 }
 
-// Check reports whether every reference of the live records lies inside the heap,
-// wipes the dead records and counts the heap's waste: a page that came from outside
-// is safe to use only after it.
-func (p *Page) Check(width int, heaps []int) bool {
-	if len(p.W) != PageRows*width {
+// Merge replaces the records in changed: by the live ones among them, whose words lie
+// one after the other in words, and whose references lie in heap; the others are
+// dead. It reports false, with the page in an undefined but safe state, when the
+// words are too few or a reference lies outside heap.
+func (p *Page) Merge(changed, live uint64, words []uint64, heap []byte, width int, heaps []int) bool {
+	if len(words) != bits.OnesCount64(changed&live)*width {
 		return false
 	}
-	for dead := ^p.Live; dead != 0; dead &= dead - 1 {
-		clear(p.Record(bits.TrailingZeros64(dead), width))
+	for gone := changed & p.Live; gone != 0; gone &= gone - 1 {
+		p.wipe(bits.TrailingZeros64(gone), width, heaps)
 	}
-	used := 0
-	for live := p.Live; len(heaps) > 0 && live != 0; live &= live - 1 {
-		rec := p.Record(bits.TrailingZeros64(live), width)
+	p.Live &^= changed
+	for in := changed & live; in != 0; in &= in - 1 {
+		slot := bits.TrailingZeros64(in)
+		src := words[:width]
+		words = words[width:]
 		for _, w := range heaps {
-			off, n := rec[w]>>32, rec[w]&0xffffffff
-			if off+n > uint64(len(p.Heap)) {
+			if src[w]>>32+src[w]&0xffffffff > uint64(len(heap)) {
 				return false
 			}
-			used += int(n)
+		}
+		dst := p.Record(slot, width)
+		copy(dst, src)
+		for _, w := range heaps {
+			dst[w] = 0
+		}
+		p.Live |= 1 << slot
+		for _, w := range heaps {
+			off, n := src[w]>>32, src[w]&0xffffffff
+			p.setBytes(slot, w, heap[off:off+n], width, heaps)
 		}
 	}
-	p.waste = max(0, len(p.Heap)-used)
 	return true
 }
 
