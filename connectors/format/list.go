@@ -2,7 +2,7 @@ package format
 
 import "github.com/streamsql/streamsql/internal/sqlerr"
 
-var formats = []Format{jsonFormat}
+var formats = []Format{jsonFormat, csvFormat, rawFormat}
 
 // List gives every format in the order of the reference page.
 func List() []Format { return formats }
