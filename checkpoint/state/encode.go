@@ -3,6 +3,7 @@ package state
 import (
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"hash/crc32"
 	"io"
 	"math/bits"
@@ -76,12 +77,16 @@ func pad(b []byte, with byte) []byte {
 	return b
 }
 
+// ErrEnded is returned by Encode for a snapshot that was aborted, completed or encoded
+// before.
+var ErrEnded = errors.New("snapshot has ended")
+
 // Encode writes the snapshot to w. It may run on any goroutine while the owner of the
 // backend works on, and once only; when it returns, the snapshot holds no page any
-// more. Errors are those of w.
+// more. Other errors than ErrEnded are those of w.
 func (s *Snapshot) Encode(w io.Writer) error {
 	if !s.phase.CompareAndSwap(phaseWaiting, phaseRunning) {
-		return sqlerr.Internalf("snapshot is encoded already, or ended")
+		return ErrEnded
 	}
 	defer s.phase.Store(phaseOver)
 	defer s.release()
