@@ -93,6 +93,9 @@ func (f *fragment) symbol(t *token, l level) (again, more bool, err error) {
 func (f *fragment) subscript() error {
 	p := f.p
 	lo := p.i
+	if prev := &p.toks[lo-1]; prev.kind == tString || prev.kind == tNumber || prev.kind == tWord && reservedWords[prev.up] {
+		return p.unexpected().Error
+	}
 	p.i++
 	if p.isOp(":") {
 		return sqlerr.NotSupported(p.pos(p.i), "an array slice")
@@ -390,6 +393,9 @@ func (f *fragment) collate() error {
 	}
 	switch q.Last().Text {
 	case "C", "POSIX", "ucs_basic":
+		if p.isOp("[") {
+			return p.unexpected().Error
+		}
 		return f.postfix(lo, nil)
 	}
 	return sqlerr.NotSupported(q.Pos, `the collation "`+q.String()+`"`).WithHint(`Strings compare by code point: COLLATE "C".`)
