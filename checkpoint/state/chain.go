@@ -11,6 +11,7 @@ import (
 // contents are the pages of every table of one old subtask, by bucket.
 type contents struct {
 	lays   []*layout
+	timed  []bool
 	tables []map[int64][]*cell.Page
 }
 
@@ -25,24 +26,29 @@ func (c *contents) buckets(table int) []int64 {
 }
 
 // loadChain applies an image and the deltas that follow it.
-func loadChain(blobs [][]byte, decls []Decl, lays []*layout) (*contents, error) {
-	c := &contents{lays: lays, tables: make([]map[int64][]*cell.Page, len(lays))}
-	for i := range c.tables {
+func (b *Backend) loadChain(blobs [][]byte) (*contents, error) {
+	c := &contents{
+		lays:   make([]*layout, len(b.decls)),
+		timed:  make([]bool, len(b.decls)),
+		tables: make([]map[int64][]*cell.Page, len(b.decls)),
+	}
+	for i := range b.decls {
+		c.lays[i], c.timed[i] = b.layoutOf(i), b.timed[i] != nil
 		c.tables[i] = map[int64][]*cell.Page{}
 	}
 	for n, data := range blobs {
-		b, err := parse(data)
+		x, err := parse(data)
 		if err != nil {
 			return nil, err
 		}
-		if b.image != (n == 0) {
+		if x.image != (n == 0) {
 			return nil, damaged("blob %d of the chain is not what stands there", n)
 		}
-		if err := checkTables(b.sigs, decls); err != nil {
+		if err := checkTables(x.sigs, b.decls); err != nil {
 			return nil, err
 		}
-		for i := range b.sections {
-			if err := c.apply(&b.sections[i], b.raw/pageHeader); err != nil {
+		for i := range x.sections {
+			if err := c.apply(&x.sections[i], x.raw/pageHeader); err != nil {
 				return nil, err
 			}
 		}
@@ -52,6 +58,9 @@ func loadChain(blobs [][]byte, decls []Decl, lays []*layout) (*contents, error) 
 
 // apply applies one section; pages is the most pages that its blob can hold.
 func (c *contents) apply(x *section, pages int) error {
+	if !c.timed[x.table] && (x.bucket != 0 || x.typ == sectionDrops) {
+		return damaged("table without buckets has one")
+	}
 	raw, err := x.unpack()
 	if err != nil {
 		return err

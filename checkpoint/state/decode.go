@@ -3,7 +3,6 @@ package state
 import (
 	"encoding/binary"
 	"encoding/json"
-	"hash/crc32"
 	"sync"
 
 	"github.com/klauspost/compress/zstd"
@@ -41,7 +40,7 @@ func parse(data []byte) (*blob, error) {
 	if len(data) < fileHeader || string(data[:8]) != magic {
 		return nil, damaged("no snapshot header")
 	}
-	if crc32.Checksum(data[:12], castagnoli) != binary.LittleEndian.Uint32(data[12:]) {
+	if crcOf(data[:12]) != binary.LittleEndian.Uint32(data[12:]) {
 		return nil, damaged("checksum of the header does not match")
 	}
 	if v := binary.LittleEndian.Uint16(data[8:]); v != formatVersion {

@@ -53,6 +53,8 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
+func crcOf(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
+
 var compressor = sync.OnceValues(func() (*zstd.Encoder, error) {
 	return zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false))
 })
@@ -159,7 +161,7 @@ func (e *encoder) file(image bool) {
 		kind = 0
 	}
 	h = binary.LittleEndian.AppendUint16(h, kind)
-	e.write(binary.LittleEndian.AppendUint32(h, crc32.Checksum(h, castagnoli)))
+	e.write(binary.LittleEndian.AppendUint32(h, crcOf(h)))
 }
 
 func (e *encoder) section(typ byte, table int, bucket int64, raw []byte) {

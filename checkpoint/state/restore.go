@@ -46,15 +46,11 @@ func (b *Backend) Restore(owned stream.GroupRange, groups int, parts []Part) err
 	if at < owned.To {
 		return sqlerr.New(sqlerr.CodeCheckpoint, 0, "state of key groups %d to %d is missing", at, owned.To)
 	}
-	lays := make([]*layout, len(b.decls))
-	for i := range lays {
-		lays[i] = newLayout(b.decls[i])
-	}
 	for _, p := range parts {
 		if len(p.Blobs) == 0 {
 			continue
 		}
-		c, err := loadChain(p.Blobs, b.decls, lays)
+		c, err := b.loadChain(p.Blobs)
 		if err != nil {
 			return err
 		}
