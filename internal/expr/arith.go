@@ -1,0 +1,442 @@
+package expr
+
+import (
+	"math"
+	"math/bits"
+
+	"github.com/streamsql/streamsql/internal/sqlerr"
+	"github.com/streamsql/streamsql/internal/types"
+	"github.com/streamsql/streamsql/internal/vec"
+)
+
+func arithFuncs() []Func {
+	return []Func{
+		{
+			Name: "+", Strict: true, resolve: resolvePlus, kernel: arithKernel('+'),
+			Doc:     "Sum of numbers; a time moved by an interval or a date by days.",
+			Example: "DATE '2024-01-31' + INTERVAL '1 month'", ExampleResult: "2024-02-29 00:00:00",
+			PG: "DATE '2024-01-31' + INTERVAL '1 month'",
+		},
+		{
+			Name: "-", Strict: true, resolve: resolveMinus, kernel: arithKernel('-'),
+			Doc:     "Difference of numbers, times or intervals; with one operand, the negative.",
+			Example: "TIMESTAMP '2024-01-02 03:00:00' - TIMESTAMP '2024-01-01'", ExampleResult: "1 day 03:00:00",
+			PG: "TIMESTAMP '2024-01-02 03:00:00' - TIMESTAMP '2024-01-01'",
+		},
+		{
+			Name: "*", Strict: true, resolve: resolveTimes, kernel: arithKernel('*'),
+			Doc:     "Product of numbers, or of an interval and a number.",
+			Example: "0.908 * 73134520", ExampleResult: "66406144.160", PG: "0.908 * 73134520",
+		},
+		{
+			Name: "/", Strict: true, resolve: resolveOver, kernel: arithKernel('/'),
+			Doc:     "Quotient. That of integers is cut towards zero, that of decimals has at least 16 significant digits.",
+			Example: "-7 / 2", ExampleResult: "-3", PG: "-7 / 2",
+		},
+		{
+			Name: "%", Aliases: []string{"mod"}, Strict: true, resolve: resolveMod, kernel: arithKernel('%'),
+			Doc:     "Remainder of a division, with the sign of the dividend.",
+			Example: "MOD(-7, 3)", ExampleResult: "-1", PG: "MOD(-7, 3)",
+		},
+	}
+}
+
+// resolveNumeric settles an operation of two numbers, or of a number and an open
+// literal, which takes the other's type.
+func resolveNumeric(op byte, args []*Expr) ([]*Expr, types.Type, error) {
+	if len(args) != 2 {
+		return nil, types.Type{}, errNoSignature
+	}
+	args, err := settleOpen(args)
+	if err != nil {
+		return nil, types.Type{}, err
+	}
+	a, b := args[0].Type, args[1].Type
+	if !a.IsNumeric() || !b.IsNumeric() {
+		return nil, types.Type{}, errNoSignature
+	}
+	t := arithType(op, a, b)
+	if op == '%' && t.IsFloat() {
+		return nil, types.Type{}, errNoSignature
+	}
+	if t.Kind == types.Decimal {
+		return args, t, nil
+	}
+	out := make([]*Expr, 2)
+	for i := range args {
+		if out[i], err = CoerceTo(args[i], t); err != nil {
+			return nil, t, err
+		}
+	}
+	return out, t, nil
+}
+
+// settleOpen gives an open literal the type of the other operand.
+func settleOpen(args []*Expr) ([]*Expr, error) {
+	a, b := args[0], args[1]
+	var err error
+	switch {
+	case a.Type.Kind == types.Unknown && b.Type.Kind != types.Unknown:
+		a, err = CoerceTo(a, openTarget(b.Type))
+	case b.Type.Kind == types.Unknown && a.Type.Kind != types.Unknown:
+		b, err = CoerceTo(b, openTarget(a.Type))
+	}
+	return []*Expr{a, b}, err
+}
+
+// openTarget is the type an open literal takes beside a value of type t: DECIMAL keeps
+// the digits that are written.
+func openTarget(t types.Type) types.Type {
+	if t.Kind == types.Decimal {
+		return types.TDecimal(0, 0)
+	}
+	if t.Kind == types.Text {
+		return types.TText
+	}
+	return t
+}
+
+func resolveTimes(args []*Expr) ([]*Expr, types.Type, error) {
+	if len(args) == 2 {
+		for i := range args {
+			if args[i].Type.Kind == types.Interval && (args[1-i].Type.IsNumeric() || args[1-i].Type.Kind == types.Unknown) {
+				n, err := coerceKind(args[1-i], types.Double)
+				return []*Expr{args[i], n}, types.TInterval, err
+			}
+		}
+	}
+	return resolveNumeric('*', args)
+}
+
+func resolveOver(args []*Expr) ([]*Expr, types.Type, error) {
+	if len(args) == 2 && args[0].Type.Kind == types.Interval {
+		n, err := coerceKind(args[1], types.Double)
+		return []*Expr{args[0], n}, types.TInterval, err
+	}
+	return resolveNumeric('/', args)
+}
+
+func resolveMod(args []*Expr) ([]*Expr, types.Type, error) { return resolveNumeric('%', args) }
+
+func resolvePlus(args []*Expr) ([]*Expr, types.Type, error) {
+	if len(args) == 1 && args[0].Type.IsNumeric() {
+		return append(args, Lit(types.IntValue(types.TSmallInt, 0))), args[0].Type, nil
+	}
+	if out, t, ok, err := resolveTimeArith('+', args); ok {
+		return out, t, err
+	}
+	return resolveNumeric('+', args)
+}
+
+func resolveMinus(args []*Expr) ([]*Expr, types.Type, error) {
+	if len(args) == 1 {
+		switch a := args[0]; {
+		case a.Type.IsNumeric(), a.Type.Kind == types.Interval:
+			return args, a.Type, nil
+		case a.Type.Kind == types.Unknown:
+			d, err := CoerceTo(a, types.TDouble)
+			return []*Expr{d}, types.TDouble, err
+		}
+	}
+	if out, t, ok, err := resolveTimeArith('-', args); ok {
+		return out, t, err
+	}
+	return resolveNumeric('-', args)
+}
+
+// arithKernel picks the kernel of an operator by the types of its operands.
+func arithKernel(op byte) func([]Arg, types.Type) impl {
+	return func(args []Arg, result types.Type) impl {
+		if len(args) == 1 {
+			return negKernel(result)
+		}
+		if im, ok := timeArithKernel(op, args, result); ok {
+			return im
+		}
+		switch {
+		case result.Kind == types.Decimal:
+			return decArith(op, args, result)
+		case result.IsFloat():
+			return impl{run: floatArith(op), raises: true, cost: 3}
+		}
+		return intArith(op, args, result)
+	}
+}
+
+func negKernel(t types.Type) impl {
+	switch t.Phys() {
+	case types.PFloat64:
+		return impl{run: floatFloat(func(x float64) float64 { return -x }), cost: 1}
+	case types.PInt128:
+		return impl{run: rowDec(func(_ *kctx, a []*vec.Vector, i int, _ *vec.Vector) (types.Int128, bool) {
+			return a[0].I128[i].Neg(), true
+		}), cost: 2}
+	case types.PInterval:
+		return impl{run: rowInterval(func(_ *kctx, a []*vec.Vector, i int, _ *vec.Vector) (types.IntervalValue, bool) {
+			x := a[0].Iv[i]
+			return types.IntervalValue{Months: -x.Months, Days: -x.Days, Micros: -x.Micros}, true
+		}), cost: 2}
+	}
+	return impl{run: rowInt(func(k *kctx, a []*vec.Vector, i int, out *vec.Vector) (int64, bool) {
+		x := a[0].I64[i]
+		if x == math.MinInt64 || !vec.IntFits(t, -x) {
+			k.overflow(out, i)
+		}
+		return -x, live(out, i)
+	}), raises: true, cost: 2}
+}
+
+func intArith(op byte, args []Arg, result types.Type) impl {
+	switch op {
+	case '+', '-', '*':
+		return impl{run: intLoop(op), raises: true, cost: 2}
+	case '%':
+		if c := args[1].Const; c != nil && c.I != 0 && c.I != -1 {
+			return impl{run: modConst(c.I), cost: 3}
+		}
+	}
+	return impl{run: intDivMod(op), raises: true, cost: 4}
+}
+
+// intLoop adds, subtracts or multiplies without a branch per row and looks for the
+// rows that overflowed only when there was one.
+func intLoop(op byte) kernel {
+	return func(k *kctx, a []*vec.Vector, out *vec.Vector) {
+		x, y, d := a[0].I64[:k.n], a[1].I64[:k.n], out.I64[:k.n]
+		spare := spareBits(out.Type)
+		var bad uint64
+		if k.sel == nil {
+			for i := range d {
+				r, o := intOp(op, x[i], y[i])
+				d[i] = r
+				bad |= o | uint64(r<<spare>>spare^r)
+			}
+		} else {
+			for _, i := range k.sel {
+				r, o := intOp(op, x[i], y[i])
+				d[i] = r
+				bad |= o | uint64(r<<spare>>spare^r)
+			}
+		}
+		if bad == 0 {
+			return
+		}
+		k.each(out, func(i int) {
+			if r, o := intOp(op, x[i], y[i]); o != 0 || !vec.IntFits(out.Type, r) {
+				k.overflow(out, i)
+			}
+		})
+	}
+}
+
+// spareBits is the number of high bits that a value of an integer type does not use.
+func spareBits(t types.Type) uint {
+	switch t.Kind {
+	case types.SmallInt:
+		return 48
+	case types.Int:
+		return 32
+	}
+	return 0
+}
+
+// intOp gives the result modulo 2^64, and a number other than 0 when it overflowed.
+func intOp(op byte, x, y int64) (r int64, overflow uint64) {
+	switch op {
+	case '+':
+		r = x + y
+		return r, uint64((x^r)&(y^r)) >> 63
+	case '-':
+		r = x - y
+		return r, uint64((x^y)&(x^r)) >> 63
+	}
+	hi, lo := mulSigned(x, y)
+	return int64(lo), uint64(hi ^ int64(lo)>>63)
+}
+
+// mulSigned is the 128-bit product of two signed numbers.
+func mulSigned(x, y int64) (hi int64, lo uint64) {
+	h, l := bits.Mul64(uint64(x), uint64(y))
+	return int64(h) - x>>63&y - y>>63&x, l
+}
+
+// modConst is the remainder by a constant that is neither 0 nor -1.
+func modConst(c int64) kernel {
+	return func(k *kctx, a []*vec.Vector, out *vec.Vector) {
+		x, d := a[0].I64[:k.n], out.I64[:k.n]
+		if k.sel == nil {
+			for i, v := range x {
+				d[i] = v % c
+			}
+			return
+		}
+		for _, i := range k.sel {
+			d[i] = x[i] % c
+		}
+	}
+}
+
+func intDivMod(op byte) kernel {
+	return rowInt(func(k *kctx, a []*vec.Vector, i int, out *vec.Vector) (int64, bool) {
+		x, y := a[0].I64[i], a[1].I64[i]
+		switch {
+		case y == 0:
+			divisionByZero(k, out, i)
+			return 0, false
+		case op == '%':
+			if y == -1 {
+				return 0, true
+			}
+			return x % y, true
+		case y == -1 && (x == math.MinInt64 || !vec.IntFits(out.Type, -x)):
+			k.overflow(out, i)
+			return 0, false
+		}
+		return x / y, true
+	})
+}
+
+func divisionByZero(k *kctx, out *vec.Vector, i int) {
+	k.fail(out, i, sqlerr.CodeDivisionByZero, "division by zero")
+}
+
+func floatArith(op byte) kernel {
+	return rowFloat(func(k *kctx, a []*vec.Vector, i int, out *vec.Vector) (float64, bool) {
+		x, y := a[0].F64[i], a[1].F64[i]
+		var r float64
+		switch op {
+		case '+':
+			r = x + y
+		case '-':
+			r = x - y
+		case '*':
+			r = x * y
+		case '/':
+			if y == 0 && x == x {
+				divisionByZero(k, out, i)
+				return 0, false
+			}
+			r = x / y
+		}
+		if out.Type.Kind == types.Real {
+			r = float64(float32(r))
+		}
+		return r, checkFloat(k, out, i, r, x, y, (op == '*' || op == '/') && x != 0 && !(op == '/' && math.IsInf(y, 0)))
+	})
+}
+
+// checkFloat reports, as PostgreSQL does, a result that became infinite from finite
+// operands or zero where the exact result is not.
+func checkFloat(k *kctx, out *vec.Vector, i int, r, x, y float64, nonzero bool) bool {
+	switch {
+	case math.IsInf(r, 0) && !math.IsInf(x, 0) && !math.IsInf(y, 0):
+		k.fail(out, i, sqlerr.CodeNumericOutOfRange, "value out of range: overflow")
+		return false
+	case r == 0 && nonzero && y != 0:
+		k.fail(out, i, sqlerr.CodeNumericOutOfRange, "value out of range: underflow")
+		return false
+	}
+	return true
+}
+
+// decAt reads value i of an integer or DECIMAL column.
+func decAt(v *vec.Vector, i int) types.Int128 {
+	if v.Type.Kind == types.Decimal {
+		return v.I128[i]
+	}
+	return types.I128(v.I64[i])
+}
+
+func decArith(op byte, args []Arg, result types.Type) impl {
+	pa, sa := asDecimal(args[0].Type)
+	pb, sb := asDecimal(args[1].Type)
+	s := int(result.Scale)
+	switch op {
+	case '*':
+		drop := sa + sb - s
+		safe := pa+pb <= types.MaxPrecision && drop == 0
+		for c := range args {
+			if v := args[c].Const; safe && v != nil && args[1-c].Type.IsInteger() {
+				d := v.Dec
+				if args[c].Type.IsInteger() {
+					d = types.I128(v.I)
+				}
+				if small, ok := d.Int64(); ok {
+					return impl{run: mulIntConst(1-c, small), cost: 2}
+				}
+			}
+		}
+		return impl{run: rowDec(func(k *kctx, a []*vec.Vector, i int, out *vec.Vector) (types.Int128, bool) {
+			x, y := decAt(a[0], i), decAt(a[1], i)
+			if safe {
+				r, _ := x.Mul(y)
+				return r, true
+			}
+			return inDecimal(k, out, i)(mulDecimal(x, y, drop))
+		}), raises: !safe, cost: 6}
+	case '/':
+		return impl{run: rowDec(func(k *kctx, a []*vec.Vector, i int, out *vec.Vector) (types.Int128, bool) {
+			y := decAt(a[1], i)
+			if y.Sign() == 0 {
+				divisionByZero(k, out, i)
+				return y, false
+			}
+			return inDecimal(k, out, i)(DivDecimal(decAt(a[0], i), sa, y, sb, s))
+		}), raises: true, cost: 30}
+	case '%':
+		return impl{run: rowDec(func(k *kctx, a []*vec.Vector, i int, out *vec.Vector) (types.Int128, bool) {
+			y := decAt(a[1], i)
+			if y.Sign() == 0 {
+				divisionByZero(k, out, i)
+				return y, false
+			}
+			return modDecimal(decAt(a[0], i), sa, y, sb, s), true
+		}), raises: true, cost: 20}
+	}
+	return impl{run: decSum(op, sa, sb, s), raises: int(result.Precision) == types.MaxPrecision, cost: 6}
+}
+
+// inDecimal passes a result on, or reports that it does not fit.
+func inDecimal(k *kctx, out *vec.Vector, i int) func(types.Int128, bool) (types.Int128, bool) {
+	return func(r types.Int128, ok bool) (types.Int128, bool) {
+		if !ok {
+			k.overflow(out, i)
+		}
+		return r, ok
+	}
+}
+
+func decSum(op byte, sa, sb, s int) kernel {
+	return rowDec(func(k *kctx, a []*vec.Vector, i int, out *vec.Vector) (types.Int128, bool) {
+		x, ok1 := decAt(a[0], i).Rescale(sa, s)
+		y, ok2 := decAt(a[1], i).Rescale(sb, s)
+		if op == '-' {
+			y = y.Neg()
+		}
+		r, ok3 := x.Add(y)
+		if !ok1 || !ok2 || !ok3 || !r.FitsPrecision(int(out.Type.Precision)) {
+			k.overflow(out, i)
+			return r, false
+		}
+		return r, true
+	})
+}
+
+// mulIntConst multiplies an integer column, argument arg, by the unscaled value c of a
+// DECIMAL.
+func mulIntConst(arg int, c int64) kernel {
+	return func(k *kctx, a []*vec.Vector, out *vec.Vector) {
+		x, d := a[arg].I64[:k.n], out.I128[:k.n]
+		if k.sel == nil {
+			for i, v := range x {
+				hi, lo := mulSigned(v, c)
+				d[i] = types.Int128{Hi: hi, Lo: lo}
+			}
+			return
+		}
+		for _, i := range k.sel {
+			hi, lo := mulSigned(x[i], c)
+			d[i] = types.Int128{Hi: hi, Lo: lo}
+		}
+	}
+}

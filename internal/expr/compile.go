@@ -1,0 +1,157 @@
+package expr
+
+import (
+	"github.com/streamsql/streamsql/internal/sqlerr"
+	"github.com/streamsql/streamsql/internal/types"
+)
+
+type compiler struct {
+	p       *Program
+	seen    map[string]*node
+	folding bool
+}
+
+// compile returns the node of e, sharing it with equal expressions.
+func (c *compiler) compile(e *Expr) (*node, error) {
+	key := e.key()
+	if n, ok := c.seen[key]; ok {
+		n.shared = true
+		return n, nil
+	}
+	n, err := c.build(e)
+	if err != nil {
+		return nil, err
+	}
+	if !c.folding && n.op >= opCall && e.IsConst() && pure(e) {
+		if v, ok := fold(e); ok {
+			n = &node{op: opConst, typ: e.Type, val: v, pos: e.Pos}
+		}
+	}
+	c.seen[key] = n
+	c.p.nodes = append(c.p.nodes, n)
+	return n, nil
+}
+
+func pure(e *Expr) bool {
+	return e.Walk(func(x *Expr) bool {
+		if x.Kind != Call {
+			return true
+		}
+		f, ok := LookupFunc(x.Fn)
+		return ok && f.Volatility != Volatile
+	})
+}
+
+// fold evaluates a constant expression; one that fails is left to fail for the rows
+// that need it.
+func fold(e *Expr) (types.Value, bool) {
+	p := &Program{}
+	c := compiler{p: p, seen: make(map[string]*node), folding: true}
+	n, err := c.compile(e)
+	if err != nil {
+		return types.Value{}, false
+	}
+	n.output = true
+	p.outputs, p.out = []*node{n}, p.out[:0]
+	p.out = append(p.out, nil)
+	p.frames[1].id = 1
+	v, err := p.evalOne()
+	return v, err == nil
+}
+
+func (c *compiler) build(e *Expr) (*node, error) {
+	n := &node{typ: e.Type, pos: e.Pos}
+	for _, a := range e.Args {
+		an, err := c.compile(a)
+		if err != nil {
+			return nil, err
+		}
+		n.args = append(n.args, an)
+		n.cost += an.cost
+		n.raises = n.raises || an.raises
+	}
+	switch e.Kind {
+	case Column:
+		if e.Col < 0 || e.Col >= len(c.p.in) {
+			return nil, sqlerr.Internalf("expression reads column %d of %d", e.Col, len(c.p.in))
+		}
+		if got := c.p.in[e.Col]; got != e.Type {
+			return nil, sqlerr.Internalf("expression reads column %d as %s, but it is %s", e.Col, e.Type, got)
+		}
+		n.col = e.Col
+	case Literal:
+		n.op, n.val = opConst, *e.Val
+	case And:
+		n.op = opAnd
+	case Or:
+		n.op = opOr
+	case Case:
+		n.op, n.cost = opCase, n.cost+5
+	case Coalesce:
+		n.op, n.cost = opCoalesce, n.cost+5
+	case Cast, TryCast:
+		return n, c.buildCast(n, e)
+	case Call:
+		return n, c.buildCall(n, e)
+	default:
+		return nil, sqlerr.Internalf("unknown expression kind %q", e.Kind)
+	}
+	return n, nil
+}
+
+func (c *compiler) buildCast(n *node, e *Expr) error {
+	from := e.Args[0].Type
+	im, ok := castImpl(from, e.Type, e.Fn == "assign")
+	if !ok {
+		return sqlerr.Internalf("no cast from %s to %s", from, e.Type)
+	}
+	n.strict = true
+	if im.run == nil {
+		n.op = opRetype
+		return nil
+	}
+	n.op, n.run, n.cost, n.quiet = opCall, im.run, n.cost+im.cost, e.Kind == TryCast
+	n.raises = n.raises || im.raises && !n.quiet
+	return nil
+}
+
+func (c *compiler) buildCall(n *node, e *Expr) error {
+	f, ok := LookupFunc(e.Fn)
+	if !ok {
+		return sqlerr.Internalf("unknown function %q", e.Fn)
+	}
+	args := make([]Arg, len(n.args))
+	for i, a := range n.args {
+		args[i].Type = a.typ
+		if a.op == opConst && !a.val.Null {
+			args[i].Const = &a.val
+		}
+	}
+	factory := f.kernel
+	for i := range f.Sigs {
+		if s := &f.Sigs[i]; s.kernel != nil && s.fits(args) {
+			factory = s.kernel
+			break
+		}
+	}
+	if factory == nil {
+		return sqlerr.Internalf("no kernel for %s with these types", e.Fn)
+	}
+	im := factory(args, e.Type)
+	n.op, n.run, n.strict = opCall, im.run, f.Strict
+	n.cost += max(im.cost, 1)
+	n.raises = n.raises || im.raises
+	return nil
+}
+
+func (s *Sig) fits(args []Arg) bool {
+	if !s.takes(len(args)) {
+		return false
+	}
+	for i, a := range args {
+		if k := s.kindOf(i); k != a.Type.Kind && k != anyKind {
+			return false
+		}
+	}
+	return true
+}

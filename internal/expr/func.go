@@ -1,0 +1,140 @@
+package expr
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/streamsql/streamsql/internal/types"
+)
+
+// Volatility says how far a function's result depends on its arguments alone.
+type Volatility uint8
+
+const (
+	// Immutable: the same arguments always give the same result.
+	Immutable Volatility = iota
+	// Stable: the result depends on the time zone of the session.
+	Stable
+	// Volatile: the result may differ from call to call.
+	Volatile
+)
+
+func (v Volatility) String() string { return [...]string{"immutable", "stable", "volatile"}[v] }
+
+// Func is one row of the function table: everything there is to know of a scalar
+// function or operator.
+type Func struct {
+	Name    string
+	Aliases []string
+	// Doc is one line.
+	Doc string
+	// Example is a call in SQL, ExampleResult its result as text ("NULL" for NULL).
+	Example, ExampleResult string
+	// PG is a PostgreSQL expression with the same result as Example, or "" when
+	// PostgreSQL has none.
+	PG string
+	// Differs says how Flink's function of this name differs, "" when it does not.
+	Differs string
+	// Strict: NULL for a NULL argument.
+	Strict     bool
+	Volatility Volatility
+	// Sigs lists the signatures; nil when resolve decides.
+	Sigs []Sig
+
+	// resolve checks and converts the arguments and gives the result type. It is used
+	// in place of Sigs.
+	resolve func(args []*Expr) ([]*Expr, types.Type, error)
+	// lower rewrites the call into other expressions, for functions without a kernel.
+	lower func(args []*Expr) (*Expr, error)
+	// kernel makes the kernel for converted arguments; a signature's own comes first.
+	kernel func(args []Arg, result types.Type) impl
+}
+
+// Sig is one signature.
+type Sig struct {
+	Args []types.Kind
+	// Optional is the number of trailing Args that may be left out.
+	Optional int
+	// Variadic: the last argument may be repeated.
+	Variadic bool
+	Ret      types.Type
+
+	// ret computes the result type where it depends on the arguments'.
+	ret    func(args []types.Type) types.Type
+	kernel func(args []Arg, result types.Type) impl
+}
+
+// anyKind in a signature takes an argument of every type as it is.
+const anyKind types.Kind = 255
+
+// Arg is an argument as a kernel factory sees it.
+type Arg struct {
+	Type types.Type
+	// Const is the value of a constant argument, nil for others.
+	Const *types.Value
+}
+
+// impl is a kernel with what the evaluator must know of it.
+type impl struct {
+	run kernel
+	// raises: a row may fail. Such an expression is never evaluated for a row that
+	// does not need it.
+	raises bool
+	// cost is roughly nanoseconds a row.
+	cost int
+}
+
+// functionTable is the one list of scalar functions and operators, by area.
+func functionTable() []Func {
+	return slices.Concat(arithFuncs(), compareFuncs(), condFuncs(), mathFuncs())
+}
+
+// table is the function table with its index by name and alias, made on first use.
+var table struct {
+	once  sync.Once
+	funcs []Func
+	index map[string]*Func
+}
+
+func loadTable() {
+	table.once.Do(func() {
+		table.funcs = functionTable()
+		table.index = make(map[string]*Func, 2*len(table.funcs))
+		for i := range table.funcs {
+			f := &table.funcs[i]
+			table.index[f.Name] = f
+			for _, a := range f.Aliases {
+				table.index[a] = f
+			}
+		}
+	})
+}
+
+// Functions lists the function table, in the order of its areas. The caller does not
+// change it.
+func Functions() []Func {
+	loadTable()
+	return table.funcs
+}
+
+// LookupFunc finds a function by name or alias, without regard to case.
+func LookupFunc(name string) (*Func, bool) {
+	loadTable()
+	f, ok := table.index[strings.ToLower(name)]
+	return f, ok
+}
+
+// FunctionNames lists names and aliases of all functions that are not operators, for
+// completion and hints.
+func FunctionNames() []string {
+	var out []string
+	for _, f := range Functions() {
+		for _, n := range append([]string{f.Name}, f.Aliases...) {
+			if c := n[0]; c >= 'a' && c <= 'z' && !strings.Contains(n, " ") {
+				out = append(out, n)
+			}
+		}
+	}
+	return out
+}
