@@ -46,10 +46,14 @@ func (b *broker) start() {
 	must(b.t, err)
 	b.srv, b.url = srv, srv.URL()
 	if b.opts.Port == 0 {
-		_, err = fmt.Sscanf(b.url, "nats://127.0.0.1:%d", &b.opts.Port)
-		must(b.t, err)
+		must(b.t, scanPort(b.url, &b.opts.Port))
 	}
 	b.connect()
+}
+
+func scanPort(url string, port *int) error {
+	_, err := fmt.Sscanf(url, "nats://127.0.0.1:%d", port)
+	return err
 }
 
 func (b *broker) connect(opts ...natsgo.Option) {
@@ -81,7 +85,7 @@ func (b *broker) create(cfg jetstream.StreamConfig) jetstream.Stream {
 func (b *broker) publish(subject string, from, n int) {
 	b.t.Helper()
 	for i := from; i < from+n; i++ {
-		_, err := b.js.PublishAsync(subject, []byte(fmt.Sprint(i)))
+		_, err := b.js.PublishAsync(subject, []byte(fmt.Sprint(i)), jetstream.WithStallWait(10*time.Second))
 		must(b.t, err)
 	}
 	select {

@@ -51,6 +51,7 @@ type puller struct {
 	out      int // messages asked for and not arrived
 	outBytes int
 	numbered uint64 // last number given by the consumer
+	eager    bool   // the reader sleeps until the first message
 	idle     bool   // the server said that it has nothing to send
 	seen     uint64 // then: the last sequence that it has looked at
 	broken   string
@@ -82,7 +83,7 @@ func attach(ctx context.Context, s *session, stream, filter string, last uint64,
 	if err != nil {
 		return nil, 0, err
 	}
-	p.sub, err = s.nc.Subscribe(s.nc.NewRespInbox(), p.arrive)
+	p.sub, err = s.nc.Subscribe(s.nc.NewInbox(), p.arrive)
 	if err == nil {
 		err = p.sub.SetPendingLimits(-1, -1)
 	}
@@ -105,7 +106,6 @@ func (p *puller) arrive(m *natsgo.Msg) {
 	p.out--
 	size := m.Size()
 	p.outBytes -= size
-	first := len(p.queue) == 0
 	switch {
 	case p.broken != "":
 	case d.consumer != p.numbered+1:
@@ -115,8 +115,12 @@ func (p *puller) arrive(m *natsgo.Msg) {
 		p.queue = append(p.queue, item{m, d})
 		p.queued += size
 	}
+	// While more is on its way the reader is left to sleep until a chunk is full.
+	n := len(p.queue)
+	ready := d.pending == 0 || n == chunkRows || n == 1 && p.eager || p.out == 0 || p.broken != "" ||
+		p.queued >= chunkBytes && p.queued-size < chunkBytes
 	p.mu.Unlock()
-	if first {
+	if ready {
 		p.wake()
 	}
 }
@@ -153,11 +157,11 @@ func (p *puller) control(m *natsgo.Msg) {
 
 // take hands over what has arrived; the caller gives the slice of its last take back.
 // idle says that the server has nothing more to send, having looked at all sequences up
-// to seen.
-func (p *puller) take(spare []item) (q []item, bytes int, idle bool, seen uint64) {
+// to seen. eager asks to be woken by the next message, not only by a full chunk.
+func (p *puller) take(spare []item, eager bool) (q []item, bytes int, idle bool, seen uint64) {
 	p.mu.Lock()
 	q, bytes, idle, seen = p.queue, p.queued, p.idle, p.seen
-	p.queue, p.queued = spare[:0], 0
+	p.queue, p.queued, p.eager = spare[:0], 0, eager
 	p.mu.Unlock()
 	return q, bytes, idle, seen
 }

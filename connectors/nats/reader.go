@@ -19,6 +19,9 @@ const (
 	chunkRows  = 1024
 	chunkBytes = 1 << 20
 
+	// linger is how long a chunk that is not full waits for messages on their way.
+	linger = 2 * time.Millisecond
+
 	retryMin = 50 * time.Millisecond
 	retryMax = 3 * time.Second
 
@@ -97,7 +100,7 @@ func (r *reader) Next(ctx context.Context) (*connectors.Chunk, error) {
 		r.spare = r.held
 		var idle bool
 		var seen uint64
-		r.held, r.heldBytes, idle, seen = r.p.take(r.spare)
+		r.held, r.heldBytes, idle, seen = r.p.take(r.spare, r.pending == 0)
 		r.heldAt = 0
 		r.p.ask(len(r.held), r.heldBytes)
 		if len(r.held) > 0 {
@@ -118,7 +121,11 @@ func (r *reader) Next(ctx context.Context) (*connectors.Chunk, error) {
 				continue
 			}
 		}
-		if err := r.wait(ctx, pullHeartbeat); err != nil {
+		d := pullHeartbeat
+		if r.pending > 0 {
+			d = linger
+		}
+		if err := r.wait(ctx, d); err != nil {
 			return nil, err
 		}
 	}
