@@ -24,7 +24,9 @@ type Operator interface {
 	// Process takes one batch of an input port. The operator releases it or passes it on.
 	Process(port int, b *vec.Batch) (Output, error)
 	// Advance says that the merged watermark of the inputs is now wm, greater than
-	// before. The runtime passes it on after the last Again.
+	// before. The runtime passes it on after the last Again. After a restore it says
+	// the restored watermark again, before any batch: what was due at the barrier and
+	// had not come out yet comes out then.
 	Advance(wm int64) (Output, error)
 	// Resume goes on where an Output with Again left off.
 	Resume() (Output, error)
@@ -47,6 +49,9 @@ type Context struct {
 	Errors func(b *vec.Batch, e expr.RowError) error
 	// Late counts (and, if the plan says so, keeps) rows dropped as late.
 	Late func(b *vec.Batch, rows []int32) error
+	// PartlyLate counts rows that were late for some of their windows and taken into
+	// the others; nil when nobody counts them.
+	PartlyLate func(rows int)
 	// BatchRows is the target size of emitted batches.
 	BatchRows int
 }

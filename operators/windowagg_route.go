@@ -1,0 +1,172 @@
+package operators
+
+import (
+	"slices"
+
+	"github.com/streamsql/streamsql/internal/expr"
+	"github.com/streamsql/streamsql/internal/sqlerr"
+	"github.com/streamsql/streamsql/internal/vec"
+)
+
+// router finds the buckets of rows and judges their lateness.
+type router struct {
+	win   windows
+	time  int   // input column
+	panes bool  // buckets are panes
+	pane  int64 // length of a pane
+
+	routes []route
+	late   []int32
+}
+
+// route is the rows of a batch that go to one bucket.
+type route struct {
+	side  bool
+	start int64
+	// from and to are the times whose rows go the same way, and until is the watermark
+	// from which on they do not: some window over them is closed.
+	from, to, until int64
+	all             bool // every row of the batch
+	sel             []int32
+}
+
+// maxPanes bounds how many panes a window is cut into, as a multiple of the number of
+// windows over a row, before one bucket a window is cheaper.
+const maxPanes = 2
+
+// choose decides between panes and whole windows.
+func (r *router) choose(mergeable bool) (panes bool) {
+	w := r.win
+	r.pane = gcd(w.Size, w.Slide)
+	over := (w.Size + w.Slide - 1) / w.Slide
+	r.panes = mergeable && over > 1 && w.Size/r.pane <= maxPanes*over
+	return r.panes
+}
+
+// route sorts the rows of b into buckets and reports those that are late for all of
+// their windows or have no time. wm is the operator's own watermark: it exceeds what
+// a row carries only when the row's split was left out as idle.
+func (r *router) route(b *vec.Batch, wm int64, ctx *Context) ([]route, error) {
+	r.routes, r.late = r.routes[:0], r.late[:0]
+	times := b.Cols[r.time]
+	if b.RowWM == nil && times.Valid == nil && r.whole(times.I64[:b.N], wm) {
+		return r.routes, nil
+	}
+	partly := 0
+	for i, t := range times.I64[:b.N] {
+		if times.IsNull(i) {
+			e := expr.RowError{Row: int32(i), Code: sqlerr.CodeNullTime, Msg: "event time is null"}
+			if err := ctx.Errors(b, e); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		eff := wm
+		if b.RowWM != nil {
+			eff = max(wm, b.RowWM[i])
+		}
+		if !r.again(t, eff, int32(i)) && r.place(t, eff, int32(i)) {
+			partly++
+		}
+	}
+	if partly > 0 {
+		ctx.PartlyLate(partly)
+	}
+	if len(r.late) > 0 {
+		return r.routes, ctx.Late(b, r.late)
+	}
+	return r.routes, nil
+}
+
+// whole handles the batch whose rows all go the same way, which ordered input mostly
+// gives.
+func (r *router) whole(times []int64, wm int64) bool {
+	lo, hi := times[0], times[0]
+	for _, t := range times {
+		lo, hi = min(lo, t), max(hi, t)
+	}
+	first, last := r.win.first(lo), r.win.last(lo)
+	if first > last || r.win.closed(first, wm) {
+		return false
+	}
+	if r.panes {
+		start := floor(lo, r.win.Offset, r.pane)
+		if hi >= start+r.pane {
+			return false
+		}
+		r.routes = append(r.routes, route{start: start, all: true})
+		return true
+	}
+	if r.win.first(hi) != first || r.win.last(hi) != last {
+		return false
+	}
+	for s := first; s <= last; s += r.win.Slide {
+		r.routes = append(r.routes, route{start: s, all: true})
+	}
+	return true
+}
+
+// again puts a row where the row before it went, if it goes to that one bucket too.
+func (r *router) again(t, wm int64, row int32) bool {
+	if len(r.routes) == 0 {
+		return false
+	}
+	x := &r.routes[len(r.routes)-1]
+	if t < x.from || t >= x.to || wm >= x.until {
+		return false
+	}
+	x.sel = append(x.sel, row)
+	return true
+}
+
+// place puts a row into its buckets; partly says that some of its windows are closed
+// to it and some are not.
+func (r *router) place(t, wm int64, row int32) (partly bool) {
+	w := r.win
+	first, last := w.first(t), w.last(t)
+	if first > last {
+		return false
+	}
+	if !w.closed(first, wm) && (r.panes || first == last) {
+		x := route{start: first, until: first + w.Size - w.Tick}
+		switch {
+		case r.panes:
+			x.start = floor(t, w.Offset, r.pane)
+			x.from, x.to = x.start, x.start+r.pane
+		case w.Size <= w.Slide:
+			x.from, x.to = first, first+w.Size
+		}
+		r.put(x, row)
+		return false
+	}
+	closed := 0
+	for s := first; s <= last; s += w.Slide {
+		if w.closed(s, wm) {
+			closed++
+			continue
+		}
+		r.put(route{start: s, side: r.panes}, row)
+	}
+	if s := (last-first)/w.Slide + 1; int64(closed) == s {
+		r.late = append(r.late, row)
+		return false
+	}
+	return closed > 0
+}
+
+// put adds a row to the route of a bucket. The route used last is kept last.
+func (r *router) put(x route, row int32) {
+	n := len(r.routes)
+	i := slices.IndexFunc(r.routes, func(y route) bool { return y.start == x.start && y.side == x.side })
+	if i < 0 {
+		if n < cap(r.routes) {
+			x.sel = r.routes[: n+1 : n+1][n].sel[:0]
+		}
+		r.routes = append(r.routes, x)
+		i = n
+	}
+	r.routes[i].sel = append(r.routes[i].sel, row)
+	if last := len(r.routes) - 1; i != last {
+		r.routes[i], r.routes[last] = r.routes[last], r.routes[i]
+	}
+}
