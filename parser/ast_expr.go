@@ -11,7 +11,8 @@ type Expr interface {
 	exprNode()
 }
 
-// ColumnRef is a name of one to three parts; further dots make FieldExprs.
+// ColumnRef is a dotted name of one to four parts. Which of its dots is a field
+// access of a row column only the binder can tell.
 type ColumnRef struct {
 	Span
 	Parts []Name
@@ -318,7 +319,7 @@ type SubscriptExpr struct {
 	X, Index Expr
 }
 
-// FieldExpr is (X).Field, or a dot after the third part of a name.
+// FieldExpr is (X).Field.
 type FieldExpr struct {
 	Span
 	X     Expr

@@ -20,11 +20,14 @@ const (
 // are kept so that the binder can refuse or plan them by position.
 type TypeName struct {
 	Span
-	Shape  TypeShape
-	Type   types.Type
-	Elem   *TypeName
-	Key    *TypeName
-	Fields []RowField
+	Shape TypeShape
+	Type  types.Type
+	// Spelling is the first word of the name as typed, in upper case: VARCHAR and
+	// TEXT are one type but give a cast's column different names.
+	Spelling string
+	Elem     *TypeName
+	Key      *TypeName
+	Fields   []RowField
 }
 
 // RowField is one field of ROW<…>.

@@ -105,12 +105,26 @@ func (p *parser) expectOp(op string) error {
 }
 
 // syntaxError lets a hint be added while the error is on its way.
-type syntaxError struct{ *sqlerr.Error }
+type syntaxError struct {
+	*sqlerr.Error
+	// reserved is the offending word if it is a reserved one.
+	reserved string
+}
 
 func (e syntaxError) Unwrap() error { return e.Error }
 
+// nameSpots are the expectations that a reserved word fails only for want of quotes.
+var nameSpots = map[string]bool{
+	"a column name": true, "a column": true, "a table": true, "a view": true, "a name": true, "an alias": true,
+	"an expression": true, "a window name": true, "a field name": true,
+}
+
 func (e syntaxError) expecting(what string) error {
-	if e.Hint == "" {
+	switch {
+	case e.Hint != "":
+	case e.reserved != "" && nameSpots[what]:
+		e.Hint = `Expected ` + what + `; to use the reserved word "` + e.reserved + `" as a name, put it in double quotes.`
+	default:
 		e.Hint = "Expected " + what + "."
 	}
 	return e.Error
@@ -122,17 +136,17 @@ func (p *parser) unexpected() syntaxError { return p.unexpectedAt(p.i) }
 func (p *parser) unexpectedAt(i int) syntaxError {
 	t := &p.toks[i]
 	if t.kind == tEOF || t.kind == tOp && t.val == ";" {
-		return syntaxError{sqlerr.New(sqlerr.CodeSyntax, p.at(t.off), "syntax error at end of input")}
+		return syntaxError{Error: sqlerr.New(sqlerr.CodeSyntax, p.at(t.off), "syntax error at end of input")}
 	}
 	raw := p.text[t.off:t.end]
 	if n := strings.IndexAny(raw, "\r\n"); n >= 0 {
 		raw = raw[:n]
 	}
-	e := sqlerr.New(sqlerr.CodeSyntax, p.at(t.off), `syntax error at or near "%s"`, raw)
-	if t.kind == tWord && reservedWords[t.up] {
-		e.Hint = `"` + strings.ToLower(t.val) + `" is a reserved word; put it in double quotes to use it as a name.`
+	e := syntaxError{Error: sqlerr.New(sqlerr.CodeSyntax, p.at(t.off), `syntax error at or near "%s"`, raw)}
+	if t.kind == tWord && !isColumnName(t.up) {
+		e.reserved = t.val
 	}
-	return syntaxError{e}
+	return e
 }
 
 // enter counts one level of nesting; leave takes it back.

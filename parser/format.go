@@ -272,7 +272,7 @@ func (w *writer) call(e *CallExpr) {
 	w.orderBy(e.OrderBy)
 	w.put(")")
 	if len(e.WithinGroup) > 0 {
-		w.put(" WITHIN GROUP (")
+		w.put(" WITHIN GROUP (ORDER BY ")
 		w.sorts(e.WithinGroup)
 		w.put(")")
 	}

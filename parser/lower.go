@@ -20,6 +20,8 @@ type fragment struct {
 	marks  []mark
 	// cores has one entry per SELECT written into buf, in order.
 	cores []core
+	// fieldEnd is the token after the last .field, which another dot may follow.
+	fieldEnd int
 	// chain counts operators, against MaxChain.
 	chain int
 }

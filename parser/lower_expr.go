@@ -150,7 +150,7 @@ func (f *fragment) typedLiteral() (bool, error) {
 	case p.peekOp(1, "("):
 		c := p.peek(1).match
 		n = c - p.i + 1
-		if c < 0 || n > 5 {
+		if c < 0 || n > 6 {
 			return false, nil
 		}
 	case p.peekWord(1, "PRECISION", "VARYING"):

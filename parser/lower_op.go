@@ -117,7 +117,7 @@ func (f *fragment) subscript() error {
 func (f *fragment) field() error {
 	p := f.p
 	lo := p.i
-	if prev := &p.toks[lo-1]; prev.kind != tOp || prev.val != ")" && prev.val != "]" {
+	if prev := &p.toks[lo-1]; f.fieldEnd != lo && (prev.kind != tOp || prev.val != ")" && prev.val != "]") {
 		return p.unexpected().Error
 	}
 	p.i++
@@ -131,6 +131,7 @@ func (f *fragment) field() error {
 	if p.isOp("(") {
 		return p.unexpected().Error
 	}
+	f.fieldEnd = p.i
 	return f.postfix(lo, &FieldExpr{Field: n})
 }
 

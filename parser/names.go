@@ -117,8 +117,11 @@ func typeColumnName(t TypeName) string {
 	case types.Decimal:
 		return "numeric"
 	case types.Text:
-		if t.Type.Length > 0 {
+		switch t.Spelling {
+		case "VARCHAR", "CHARACTER":
 			return "varchar"
+		case "CHAR":
+			return "bpchar"
 		}
 		return "text"
 	case types.Bytes:
@@ -134,6 +137,9 @@ func typeColumnName(t TypeName) string {
 	case types.Interval:
 		return "interval"
 	case types.JSON:
+		if t.Spelling == "JSON" {
+			return "json"
+		}
 		return "jsonb"
 	case types.UUID:
 		return "uuid"

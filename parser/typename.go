@@ -55,7 +55,7 @@ func (p *parser) typeName() (TypeName, error) {
 	if err != nil {
 		return t, err
 	}
-	t.Span = p.span(lo, p.i)
+	t.Span, t.Spelling = p.span(lo, p.i), p.toks[lo].up
 	for p.isOp("[") && p.peekOp(1, "]") || p.isOp("[") && p.peek(1).kind == tNumber && p.peekOp(2, "]") || p.isWord("ARRAY") {
 		if p.isOp("[") {
 			p.i = p.cur().match
