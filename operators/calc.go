@@ -34,7 +34,7 @@ func (c *calc) Process(_ int, b *vec.Batch) (Output, error) {
 	out := &vec.Batch{Cols: append([]*vec.Vector(nil), cols...), N: b.N, Ops: b.Ops, WM: b.WM, RowWM: b.RowWM}
 	if !all {
 		out.N = len(sel)
-		out.Ops = keptOps(b.Ops, sel)
+		out.Ops = KeptOps(b.Ops, sel)
 		out.RowWM = takeWatermarks(b.RowWM, sel)
 	}
 	if out.N == 0 {
@@ -44,9 +44,9 @@ func (c *calc) Process(_ int, b *vec.Batch) (Output, error) {
 	return Output{Batch: out}, nil
 }
 
-// keptOps gives the ops of the rows sel. An update is kept while both halves are
+// KeptOps gives the ops of the rows sel. An update is kept while both halves are
 // there; a half that lost the other is a Delete or an Insert.
-func keptOps(ops []vec.Op, sel []int32) []vec.Op {
+func KeptOps(ops []vec.Op, sel []int32) []vec.Op {
 	if ops == nil {
 		return nil
 	}
