@@ -1,0 +1,82 @@
+// Command streamsql runs SQL over streams: a prompt, files as jobs, savepoints. Flags
+// and wiring only; what it does is in package engine and below.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/streamsql/streamsql/internal/sqlerr"
+	"github.com/streamsql/streamsql/parser"
+)
+
+// Exit codes.
+const (
+	exitDone   = 0
+	exitFailed = 1 // the job failed
+	exitUsage  = 2 // wrong usage, or an error in the SQL text
+)
+
+// usageError is a mistake in how the program was called.
+type usageError struct{ error }
+
+func main() { os.Exit(run()) }
+
+func run() int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	a := &app{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}
+	if err := parser.CheckEnvironment(); err != nil {
+		fmt.Fprint(a.stderr, sqlerr.Render(err, ""))
+		return exitUsage
+	}
+	cmd := a.root()
+	cmd.SetArgs(os.Args[1:])
+	return a.code(cmd.ExecuteContext(ctx))
+}
+
+// code prints err where it has not been and gives the exit code.
+func (a *app) code(err error) int {
+	if err == nil {
+		return exitDone
+	}
+	var usage usageError
+	if errors.As(err, &usage) {
+		fmt.Fprintf(a.stderr, "streamsql: %v\n", usage.error)
+		return exitUsage
+	}
+	var shown shownError
+	if !errors.As(err, &shown) {
+		fmt.Fprint(a.stderr, sqlerr.Render(err, ""))
+		return exitOf(err)
+	}
+	return shown.code
+}
+
+// exitOf tells an error in what the user wrote, found before anything ran, from a job
+// that failed.
+func exitOf(err error) int {
+	if e := sqlerr.As(err); e != nil && e.Class == sqlerr.User {
+		return exitUsage
+	}
+	return exitFailed
+}
+
+// shownError was printed already; only its exit code is left.
+type shownError struct {
+	error
+	code int
+}
+
+// show prints err with the text its position counts in.
+func (a *app) show(err error, src string, code int) error {
+	if err == nil {
+		return nil
+	}
+	fmt.Fprint(a.stderr, sqlerr.Render(err, src))
+	return shownError{err, code}
+}

@@ -1,0 +1,243 @@
+// Package engine runs statements: it owns the catalog, the settings and the jobs of a
+// process, and is what an embedder imports. Open gives an Engine; Run starts a file as
+// a job; a Session executes statements one by one, as a prompt does.
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sort"
+	"sync"
+
+	"github.com/streamsql/streamsql/checkpoint"
+	"github.com/streamsql/streamsql/checkpoint/dirstore"
+	"github.com/streamsql/streamsql/connectors"
+	"github.com/streamsql/streamsql/connectors/all"
+	"github.com/streamsql/streamsql/connectors/nats/embedded"
+	"github.com/streamsql/streamsql/internal/clock"
+	"github.com/streamsql/streamsql/internal/sqlerr"
+)
+
+// Version is the program's version; it stands in every manifest.
+const Version = "0.1.0"
+
+// Options of an engine.
+type Options struct {
+	// DataDir holds checkpoints, the embedded server's streams and the index of jobs;
+	// "" is a temporary directory that Close removes.
+	DataDir string
+	// NATSURL is the server of nats tables without a url; "" starts the embedded one in
+	// DataDir when the first such table is used.
+	NATSURL string
+	// NATSStoreDir is where the embedded server keeps its streams; default DataDir/nats.
+	NATSStoreDir string
+	// Vars are the values of ${NAME}, before the environment.
+	Vars map[string]string
+	// Settings are SET before any text is read.
+	Settings map[string]string
+	// Parallelism overrides the setting when above 0.
+	Parallelism int
+	// Stdout is the target of console tables, Format their default format.
+	Stdout io.Writer
+	Format string
+	Log    *slog.Logger
+	// Connectors are an embedder's own, beside the built-in ones.
+	Connectors []connectors.Connector
+	Clock  clock.Clock
+	// BatchRows bounds the rows of a batch; 0 is the default. Tests cut with it.
+	BatchRows int
+}
+
+// Engine is one process's catalog and jobs. Its methods are safe for concurrent use.
+type Engine struct {
+	opts    Options
+	temp    bool
+	base    settings
+	store   *dirstore.Store
+	mu      sync.Mutex
+	jobs    map[string]*Job
+	nats    *embedded.Server
+	natsErr error
+	closed  bool
+}
+
+// Open opens the data directory. It starts no job and no server.
+func Open(_ context.Context, o Options) (*Engine, error) {
+	e := &Engine{opts: o, base: settings{}, jobs: make(map[string]*Job)}
+	if e.opts.Clock == nil {
+		e.opts.Clock = clock.System
+	}
+	if e.opts.Log == nil {
+		e.opts.Log = slog.New(slog.DiscardHandler)
+	}
+	if e.opts.Stdout == nil {
+		e.opts.Stdout = os.Stdout
+	}
+	keys := make([]string, 0, len(o.Settings))
+	for k := range o.Settings {
+		keys = append(keys, k)
+	}
+	sort.Strings(keys)
+	for _, k := range keys {
+		if err := e.base.set(k, o.Settings[k], 0, 0); err != nil {
+			return nil, err
+		}
+	}
+	if e.opts.DataDir == "" {
+		dir, err := os.MkdirTemp("", "streamsql-")
+		if err != nil {
+			return nil, fmt.Errorf("make a data directory: %w", err)
+		}
+		e.opts.DataDir, e.temp = dir, true
+	}
+	store, err := dirstore.Open(filepath.Join(e.opts.DataDir, "checkpoints"))
+	if err != nil {
+		return nil, err
+	}
+	e.store = store
+	return e, nil
+}
+
+// Temporary reports that no data directory was named: nothing outlives the engine.
+func (e *Engine) Temporary() bool { return e.temp }
+
+// DataDir is the directory in use.
+func (e *Engine) DataDir() string { return e.opts.DataDir }
+
+// Store is where the engine's checkpoints lie.
+func (e *Engine) Store() checkpoint.Store { return e.store }
+
+// Close stops all jobs after a last checkpoint and ends the embedded server.
+func (e *Engine) Close(ctx context.Context) error {
+	e.mu.Lock()
+	e.closed = true
+	jobs := make([]*Job, 0, len(e.jobs))
+	for _, j := range e.jobs {
+		jobs = append(jobs, j)
+	}
+	e.mu.Unlock()
+	sort.Slice(jobs, func(a, b int) bool { return jobs[a].Name < jobs[b].Name })
+	var errs []error
+	for _, j := range jobs {
+		if j.Running() {
+			errs = append(errs, j.Stop(ctx, ""))
+		}
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.nats != nil {
+		e.nats.Shutdown()
+	}
+	if e.temp {
+		errs = append(errs, os.RemoveAll(e.opts.DataDir))
+	}
+	return errors.Join(errs...)
+}
+
+// NATSURL gives the server of nats tables without a url, starting the embedded one
+// when there is none.
+func (e *Engine) NATSURL() (string, error) {
+	if e.opts.NATSURL != "" {
+		return e.opts.NATSURL, nil
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.nats == nil && e.natsErr == nil {
+		dir := e.opts.NATSStoreDir
+		if dir == "" {
+			dir = filepath.Join(e.opts.DataDir, "nats")
+		}
+		e.nats, e.natsErr = embedded.Start(dir, embedded.Options{})
+	}
+	if e.natsErr != nil {
+		return "", e.natsErr
+	}
+	return e.nats.URL(), nil
+}
+
+// connector looks a connector up by name; extra is the one a query brings along.
+func (e *Engine) connector(extra *connectors.Connector) func(string) (connectors.Connector, bool) {
+	return func(name string) (connectors.Connector, bool) {
+		if extra != nil && name == extra.Name {
+			return *extra, true
+		}
+		for _, c := range e.opts.Connectors {
+			if c.Name == name {
+				return c, true
+			}
+		}
+		return all.Find(name)
+	}
+}
+
+// ListConnectors lists what WITH (connector = …) may name.
+func (e *Engine) ListConnectors() []connectors.Connector {
+	return append(all.List(), e.opts.Connectors...)
+}
+
+func (e *Engine) parallelism(s settings) int {
+	if e.opts.Parallelism > 0 {
+		return e.opts.Parallelism
+	}
+	if n := s.int("parallelism"); n > 0 {
+		return n
+	}
+	return runtime.GOMAXPROCS(0)
+}
+
+// lookup resolves ${NAME}.
+func (e *Engine) lookup(name string) (string, bool) {
+	if v, ok := e.opts.Vars[name]; ok {
+		return v, true
+	}
+	return os.LookupEnv(name)
+}
+
+// Job finds a job of this process by name.
+func (e *Engine) Job(name string) (*Job, bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	j, ok := e.jobs[name]
+	return j, ok
+}
+
+// Jobs lists the jobs of this process by name.
+func (e *Engine) Jobs() []*Job {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	out := make([]*Job, 0, len(e.jobs))
+	for _, j := range e.jobs {
+		out = append(out, j)
+	}
+	sort.Slice(out, func(a, b int) bool { return out[a].Name < out[b].Name })
+	return out
+}
+
+// add files a running job under its name, which no other running job may have.
+func (e *Engine) add(name string, start func() (*Job, error)) (*Job, error) {
+	e.mu.Lock()
+	if e.closed {
+		e.mu.Unlock()
+		return nil, sqlerr.New(sqlerr.CodeCancelled, 0, "the engine is closed")
+	}
+	if old := e.jobs[name]; old != nil && old.Running() {
+		e.mu.Unlock()
+		return nil, sqlerr.New(sqlerr.CodeDuplicateTable, 0, "job %q is running", name).
+			WithHint("Stop it with STOP JOB, or give this one another name with SET 'job.name' = '…'.")
+	}
+	e.mu.Unlock()
+	j, err := start()
+	if err != nil {
+		return nil, err
+	}
+	e.mu.Lock()
+	e.jobs[name] = j
+	e.mu.Unlock()
+	return j, nil
+}

@@ -1,0 +1,120 @@
+package engine
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+
+	"github.com/streamsql/streamsql/internal/catalog"
+	"github.com/streamsql/streamsql/internal/sqlerr"
+	"github.com/streamsql/streamsql/parser"
+	"github.com/streamsql/streamsql/planner"
+)
+
+// File is a job's text: declarations, then SETs, then its outputs.
+type File struct {
+	Name string // of the job: SET 'job.name', else the path's base name
+	SQL  string // with ${NAME} replaced, save in the values of WITH (…)
+
+	script   *Script
+	outputs  []parser.Statement
+	snap     *catalog.Snapshot
+	settings settings
+}
+
+// JobName is the name that a job file has by itself.
+func JobName(path string) string {
+	base := filepath.Base(path)
+	return strings.TrimSuffix(base, filepath.Ext(base))
+}
+
+// Load reads a job's text. name is the job's name when the text does not set one.
+func (e *Engine) Load(name, text string) (*File, error) {
+	script, err := e.parse(text)
+	if err != nil {
+		return nil, err
+	}
+	f := &File{Name: name, SQL: script.Text(), script: script, snap: catalog.Empty, settings: e.base.clone()}
+	for _, st := range script.Statements {
+		if err := f.add(e, st); err != nil {
+			return nil, script.Fix(err)
+		}
+	}
+	if len(f.outputs) == 0 {
+		return nil, sqlerr.New(sqlerr.CodeSyntax, 0, "the file has no INSERT, CREATE SINK … AS or SELECT: there is nothing to run")
+	}
+	if n := f.settings.get("job.name"); n != "" {
+		f.Name = n
+	}
+	return f, nil
+}
+
+// add takes one statement in.
+func (f *File) add(e *Engine, st parser.Statement) (err error) {
+	switch st := st.(type) {
+	case *parser.CreateTable, *parser.CreateView, *parser.Drop:
+		f.snap, _, err = e.define(st, f.SQL, f.snap, f.settings)
+		return err
+	case *parser.Set:
+		if len(f.outputs) > 0 {
+			return sqlerr.New(sqlerr.CodeSyntax, st.Pos, "SET after the first output of a job").
+				WithHint("Settings hold for the whole job: put them before the first INSERT or SELECT.")
+		}
+		return f.settings.set(st.Key, st.Value, st.KeyPos, st.ValuePos)
+	case *parser.Insert, *parser.CreateSink, *parser.QueryStmt:
+		f.outputs = append(f.outputs, st)
+		return nil
+	case *parser.BeginStatementSet, *parser.EndStatementSet:
+		return nil
+	}
+	return sqlerr.New(sqlerr.CodeNotSupported, st.Extent().Pos, "this statement does not belong in a job's file").
+		WithHint("A job's file holds declarations, SETs, INSERTs and SELECTs; type the rest at the prompt.")
+}
+
+// Queries gives the SELECTs of a file that has no other output, nil when it has:
+// they run one after another, and only the last may be unbounded.
+func (f *File) Queries() []*parser.QueryStmt {
+	var out []*parser.QueryStmt
+	for _, st := range f.outputs {
+		q, ok := st.(*parser.QueryStmt)
+		if !ok {
+			return nil
+		}
+		out = append(out, q)
+	}
+	return out
+}
+
+// Explain gives the plan of the whole file as text.
+func (e *Engine) Explain(f *File) (string, error) {
+	p, err := e.plan(f.spec(Start{}), nil)
+	if err != nil {
+		return "", f.script.Fix(err)
+	}
+	return planner.Explain(p), nil
+}
+
+func (f *File) spec(how Start) jobSpec {
+	return jobSpec{name: f.Name, src: f.SQL, outputs: f.outputs, snap: f.snap, settings: f.settings, how: how}
+}
+
+// Run starts the file as one job: all its outputs share one DAG and one checkpoint. A
+// SELECT beside INSERTs prints through the console connector.
+func (e *Engine) Run(ctx context.Context, f *File, how Start) (*Job, error) {
+	n := 0
+	for _, st := range f.outputs {
+		if q, ok := st.(*parser.QueryStmt); ok {
+			if n++; n > 1 {
+				return nil, f.script.Fix(sqlerr.NotSupported(q.Pos, "a second SELECT beside other outputs"))
+			}
+		}
+	}
+	j, err := e.start(ctx, f.spec(how))
+	return j, f.script.Fix(err)
+}
+
+// Query starts one SELECT of the file.
+func (e *Engine) Query(ctx context.Context, f *File, q *parser.QueryStmt) (*Query, error) {
+	r, err := e.query(ctx, q, f.SQL, f.snap, f.settings)
+	return r, f.script.Fix(err)
+}

@@ -1,0 +1,62 @@
+package repl
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/streamsql/streamsql/internal/runtime"
+)
+
+// StatusLine shows how a job is doing on one line of a terminal; on anything else it
+// is silent.
+type StatusLine struct {
+	w     io.Writer
+	on    bool
+	shown bool
+	rows  int64
+	at    time.Time
+}
+
+// NewStatusLine returns a status line on w.
+func NewStatusLine(w io.Writer) *StatusLine {
+	return &StatusLine{w: w, on: IsTerminal(w), at: time.Now()}
+}
+
+// Show draws the line anew.
+func (s *StatusLine) Show(st runtime.Status) {
+	if !s.on {
+		return
+	}
+	now := time.Now()
+	rate := float64(st.RowsIn-s.rows) / now.Sub(s.at).Seconds()
+	s.rows, s.at = st.RowsIn, now
+	line := fmt.Sprintf("in %s (%s/s)  out %s  late %s  errors %s  epoch %d", count(float64(st.RowsIn)), count(rate),
+		count(float64(st.RowsOut)), count(float64(st.Late)), count(float64(st.Errors)), st.Epoch)
+	if st.Stalled != "" {
+		line += "  waiting: " + st.Stalled
+	}
+	if len(line) > 120 {
+		line = line[:120]
+	}
+	fmt.Fprintf(s.w, "\r\x1b[K%s", line)
+	s.shown = true
+}
+
+// Close wipes the line.
+func (s *StatusLine) Close() {
+	if s.shown {
+		fmt.Fprint(s.w, "\r\x1b[K")
+		s.shown = false
+	}
+}
+
+func count(n float64) string {
+	switch {
+	case n >= 10e6:
+		return fmt.Sprintf("%.1fM", n/1e6)
+	case n >= 10e3:
+		return fmt.Sprintf("%.1fk", n/1e3)
+	}
+	return fmt.Sprintf("%.0f", n)
+}
