@@ -1,0 +1,129 @@
+package bind
+
+import (
+	"github.com/streamsql/streamsql/internal/expr"
+	"github.com/streamsql/streamsql/internal/sqlerr"
+	"github.com/streamsql/streamsql/internal/types"
+	"github.com/streamsql/streamsql/parser"
+	"github.com/streamsql/streamsql/planner/logical"
+)
+
+// setOp binds UNION and UNION ALL. A chain of UNION ALL becomes one node.
+func (b *Binder) setOp(op *parser.SetOp, with *cte) (logical.Node, error) {
+	switch op.Kind {
+	case parser.Intersect:
+		return nil, sqlerr.NotSupported(op.OpPos, "INTERSECT")
+	case parser.Except:
+		return nil, sqlerr.NotSupported(op.OpPos, "EXCEPT")
+	}
+	if !op.All {
+		return nil, sqlerr.NotSupported(op.OpPos, "UNION without ALL")
+	}
+	left, err := b.body(op.Left, with)
+	if err != nil {
+		return nil, err
+	}
+	right, err := b.body(op.Right, with)
+	if err != nil {
+		return nil, err
+	}
+	nl, nr := len(left.Columns()), len(right.Columns())
+	if nl != nr {
+		return nil, sqlerr.New(sqlerr.CodeSyntax, op.Right.Extent().Pos, "each UNION query must have the same number of columns").
+			WithDetail("The first has %d, the second %d.", nl, nr)
+	}
+	want := make([]types.Type, nl)
+	for i, l := range left.Columns() {
+		r := right.Columns()[i]
+		t, ok := commonType([]types.Type{l.Type, r.Type})
+		if !ok {
+			return nil, sqlerr.New(sqlerr.CodeDatatypeMismatch, op.Right.Extent().Pos, "UNION types %s and %s cannot be matched", l.Type, r.Type).
+				WithDetail("Column %d, %q.", i+1, l.Name)
+		}
+		want[i] = t
+	}
+	names := logical.Schema(left).Names()
+	if left, err = columnsAs(left, want, names); err != nil {
+		return nil, err
+	}
+	if right, err = columnsAs(right, want, names); err != nil {
+		return nil, err
+	}
+	if u, ok := left.(*logical.Union); ok {
+		return &logical.Union{In: append(append([]logical.Node(nil), u.In...), right)}, nil
+	}
+	return &logical.Union{In: []logical.Node{left, right}}, nil
+}
+
+// columnsAs casts columns implicitly to the wanted types.
+func columnsAs(n logical.Node, want []types.Type, names []string) (logical.Node, error) {
+	same := true
+	p := &logical.Project{Input: n, Names: names}
+	for i, c := range n.Columns() {
+		e := expr.Col(i, c.Type)
+		if c.Type != want[i] {
+			same = false
+			var err error
+			if e, err = coerce(e, want[i]); err != nil {
+				return nil, err
+			}
+		}
+		p.Exprs = append(p.Exprs, e)
+	}
+	if same {
+		return n, nil
+	}
+	return p, nil
+}
+
+// valuesRows binds VALUES: constant rows, columns of the rows' common types.
+func (b *Binder) valuesRows(v *parser.Values, with *cte) (logical.Node, error) {
+	rows := make([][]*expr.Expr, len(v.Rows))
+	x := &exprBinder{b: b, sc: &scope{}, clause: "VALUES"}
+	for i, r := range v.Rows {
+		if len(r.Elems) != len(v.Rows[0].Elems) {
+			return nil, sqlerr.New(sqlerr.CodeSyntax, r.Pos, "VALUES lists must all be the same length")
+		}
+		for _, el := range r.Elems {
+			e, err := x.bind(el)
+			if err != nil {
+				return nil, err
+			}
+			rows[i] = append(rows[i], e)
+		}
+	}
+	out := &logical.Values{Rows: make([][]types.Value, len(rows))}
+	for c := range v.Rows[0].Elems {
+		ts := make([]types.Type, len(rows))
+		for i := range rows {
+			ts[i] = rows[i][c].Type
+		}
+		t, ok := commonType(ts)
+		if !ok {
+			return nil, sqlerr.New(sqlerr.CodeDatatypeMismatch, v.Rows[1].Elems[c].Extent().Pos, "VALUES types %s and %s cannot be matched", ts[0], firstOther(ts))
+		}
+		if t.Kind == types.Unknown {
+			t = types.TText
+		}
+		notNull := true
+		for i := range rows {
+			val, err := constant(rows[i][c], t, v.Rows[i].Elems[c].Extent().Pos)
+			if err != nil {
+				return nil, err
+			}
+			notNull = notNull && !val.Null
+			out.Rows[i] = append(out.Rows[i], val)
+		}
+		out.Names = append(out.Names, types.Column{Name: "column" + itoa(c+1), Type: t, NotNull: notNull})
+	}
+	return out, nil
+}
+
+func firstOther(ts []types.Type) types.Type {
+	for _, t := range ts {
+		if t != ts[0] {
+			return t
+		}
+	}
+	return ts[0]
+}

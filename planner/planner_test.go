@@ -1,0 +1,133 @@
+package planner_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+
+	"github.com/streamsql/streamsql/internal/catalog"
+	"github.com/streamsql/streamsql/internal/sqlerr"
+	"github.com/streamsql/streamsql/parser"
+	"github.com/streamsql/streamsql/planner"
+	"github.com/streamsql/streamsql/planner/plan"
+)
+
+// TestScripts runs testdata: "ddl" files declarations in the script's catalog; "plan"
+// plans the statements of its text as one job and prints EXPLAIN; "schema" prints the
+// columns of a query; "table" prints a declared table. An error is printed as the user
+// sees it. A "plan" is also made fifty times over, and sent through JSON.
+func TestScripts(t *testing.T) {
+	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+		s := &script{snap: catalog.Empty, opts: testOptions()}
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			for _, a := range d.CmdArgs {
+				if a.Key != "expect" {
+					s.opts.Settings[a.Key] = a.Vals[0]
+					defer delete(s.opts.Settings, a.Key)
+				}
+			}
+			out, err := s.run(t, d.Cmd, d.Input)
+			if err != nil {
+				return render(err, d.Input)
+			}
+			return out
+		})
+	})
+}
+
+type script struct {
+	snap *catalog.Snapshot
+	opts planner.Options
+}
+
+func (s *script) run(t *testing.T, cmd, src string) (string, error) {
+	stmts, err := parser.Parse(src)
+	if err != nil {
+		return "", err
+	}
+	var outputs []planner.Output
+	for _, st := range stmts {
+		switch st := st.(type) {
+		case *parser.CreateTable:
+			tab, err := planner.CreateTable(st, src, s.snap, s.opts)
+			if err != nil {
+				return "", err
+			}
+			s.snap = s.snap.WithTable(tab)
+		case *parser.CreateView:
+			v, err := planner.CreateView(st, src, s.snap, s.opts)
+			if err != nil {
+				return "", err
+			}
+			if v != nil {
+				s.snap = s.snap.WithView(v)
+			}
+		default:
+			outputs = append(outputs, planner.Output{Stmt: st, Source: src})
+		}
+	}
+	switch cmd {
+	case "ddl":
+		return "ok\n", nil
+	case "schema":
+		sch, err := planner.OutputSchema(stmts[0].(*parser.QueryStmt).Query, src, s.snap, s.opts)
+		if err != nil {
+			return "", err
+		}
+		var b strings.Builder
+		for _, c := range sch {
+			fmt.Fprintf(&b, "%s %s\n", parser.QuoteIdent(c.Name), c.Type)
+		}
+		return b.String(), nil
+	}
+	p, err := planner.Plan(outputs, s.snap, s.opts)
+	if err != nil {
+		return "", err
+	}
+	checkStable(t, p, func() (*plan.Plan, error) { return planner.Plan(outputs, s.snap, s.opts) })
+	checkShape(t, p)
+	return planner.Explain(p), nil
+}
+
+// checkStable plans again, and sends the plan through JSON.
+func checkStable(t *testing.T, p *plan.Plan, again func() (*plan.Plan, error)) {
+	t.Helper()
+	want := toJSON(t, p)
+	for range 50 {
+		q, err := again()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := toJSON(t, q); !bytes.Equal(got, want) {
+			t.Fatalf("the same input gave another plan:\n%s\n%s", want, got)
+		}
+	}
+	var back plan.Plan
+	if err := json.Unmarshal(want, &back); err != nil {
+		t.Fatal(err)
+	}
+	if got := toJSON(t, &back); !bytes.Equal(got, want) {
+		t.Fatalf("the plan changed on its way through JSON:\n%s\n%s", want, got)
+	}
+}
+
+func toJSON(t *testing.T, p *plan.Plan) []byte {
+	t.Helper()
+	out, err := json.Marshal(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func render(err error, src string) string {
+	e := sqlerr.As(err)
+	if e == nil {
+		return "not an sqlerr: " + err.Error() + "\n"
+	}
+	return sqlerr.Render(e, src) + "CODE: " + e.Code + "\n"
+}

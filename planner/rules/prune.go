@@ -1,0 +1,267 @@
+package rules
+
+import (
+	"github.com/streamsql/streamsql/internal/expr"
+	"github.com/streamsql/streamsql/planner/logical"
+	"github.com/streamsql/streamsql/planner/plan"
+)
+
+// pruneColumns drops the columns that nobody reads: a scan reads the union of what its
+// consumers need, and makes watermarks only if one of them uses the table's time.
+func pruneColumns(roots []logical.Node) ([]logical.Node, error) {
+	order := logical.Order(roots)
+	p := &pruner{need: map[logical.Node][]bool{}, timed: map[logical.Node]bool{}}
+	for i := len(order) - 1; i >= 0; i-- {
+		p.mark(order[i])
+	}
+	kept := map[logical.Node]logical.Node{}
+	places := map[logical.Node][]int{} // new column by old one, -1 for dropped
+	for _, n := range order {
+		in := n.Inputs()
+		next := make([]logical.Node, len(in))
+		maps := make([][]int, len(in))
+		for i, c := range in {
+			next[i], maps[i] = kept[c], places[c]
+		}
+		kept[n], places[n] = p.rebuild(n, next, maps)
+	}
+	out := make([]logical.Node, len(roots))
+	for i, r := range roots {
+		out[i] = kept[r]
+	}
+	return out, nil
+}
+
+type pruner struct {
+	need  map[logical.Node][]bool
+	timed map[logical.Node]bool
+}
+
+func (p *pruner) needs(n logical.Node) []bool {
+	if p.need[n] == nil {
+		p.need[n] = make([]bool, len(n.Columns()))
+	}
+	return p.need[n]
+}
+
+// mark tells the inputs of n what n needs of them. All consumers of n have been marked.
+func (p *pruner) mark(n logical.Node) {
+	need := p.needs(n)
+	ask := func(in logical.Node, cols ...int) {
+		have := p.needs(in)
+		for _, c := range cols {
+			have[c] = true
+		}
+	}
+	keepTime := func() {
+		for _, in := range n.Inputs() {
+			p.timed[in] = p.timed[in] || p.timed[n]
+		}
+	}
+	switch n := n.(type) {
+	case *logical.Sink:
+		for i := range n.Input.Columns() {
+			ask(n.Input, i)
+		}
+	case *logical.Filter:
+		for i, b := range need {
+			if b {
+				ask(n.Input, i)
+			}
+		}
+		ask(n.Input, n.Pred.Columns()...)
+		keepTime()
+	case *logical.Project:
+		keepOne(need)
+		for i, b := range need {
+			if b {
+				ask(n.Input, n.Exprs[i].Columns()...)
+			}
+		}
+		keepTime()
+	case *logical.Assign:
+		for i, b := range need {
+			if b && i < len(n.Input.Columns()) {
+				ask(n.Input, i)
+			}
+		}
+		ask(n.Input, n.Time)
+		p.timed[n.Input] = true
+	case *logical.GroupAgg:
+		for i := range n.Keys {
+			need[i] = true
+		}
+		keepOne(need)
+		ask(n.Input, n.Keys...)
+		p.markAggs(n.Input, n.Aggs, need[len(n.Keys):], ask)
+	case *logical.WindowAgg:
+		for i := range n.Keys {
+			need[i] = true
+		}
+		keepOne(need)
+		ask(n.Input, n.Keys...)
+		ask(n.Input, n.Time)
+		p.markAggs(n.Input, n.Aggs, need[len(n.Keys):], ask)
+		p.timed[n.Input] = true
+	case *logical.Union:
+		keepOne(need)
+		for _, in := range n.In {
+			for i, b := range need {
+				if b {
+					ask(in, i)
+				}
+			}
+		}
+		keepTime()
+	case *logical.Scan, *logical.Values:
+		keepOne(need)
+	}
+}
+
+func (p *pruner) markAggs(in logical.Node, aggs []expr.AggCall, need []bool, ask func(logical.Node, ...int)) {
+	for i, a := range aggs {
+		if need[i] {
+			ask(in, a.Args...)
+			if a.Filter >= 0 {
+				ask(in, a.Filter)
+			}
+		}
+	}
+}
+
+// keepOne keeps a column where none is needed: rows without columns have no carrier.
+func keepOne(need []bool) {
+	for _, b := range need {
+		if b {
+			return
+		}
+	}
+	if len(need) > 0 {
+		need[0] = true
+	}
+}
+
+// rebuild gives n over the pruned inputs, and the new places of its columns.
+func (p *pruner) rebuild(n logical.Node, in []logical.Node, maps [][]int) (logical.Node, []int) {
+	need := p.needs(n)
+	switch n := n.(type) {
+	case *logical.Scan:
+		s := *n
+		s.Output = nil
+		for i, b := range need {
+			if b {
+				s.Output = append(s.Output, n.Output[i])
+			}
+		}
+		s.Timed = n.Timed && p.timed[n]
+		return &s, placesOf(need)
+	case *logical.Values:
+		return n, identityPlaces(len(need))
+	case *logical.Filter:
+		return &logical.Filter{Input: in[0], Pred: remap(n.Pred, maps[0])}, maps[0]
+	case *logical.Project:
+		out := &logical.Project{Input: in[0]}
+		for i, b := range need {
+			if b {
+				out.Exprs = append(out.Exprs, remap(n.Exprs[i], maps[0]))
+				out.Names = append(out.Names, n.Names[i])
+			}
+		}
+		return out, placesOf(need)
+	case *logical.Assign:
+		a := *n
+		a.Input, a.Time = in[0], maps[0][n.Time]
+		places := append([]int(nil), maps[0]...)
+		for i := range logical.WindowNames {
+			places = append(places, len(in[0].Columns())+i)
+		}
+		return &a, places
+	case *logical.GroupAgg:
+		g := *n
+		g.Input, g.Keys = in[0], remapAll(n.Keys, maps[0])
+		g.Aggs, g.AggNames = keptAggs(n.Aggs, n.AggNames, need[len(n.Keys):], maps[0])
+		return &g, placesOf(need)
+	case *logical.WindowAgg:
+		w := *n
+		w.Input, w.Keys, w.Time = in[0], remapAll(n.Keys, maps[0]), maps[0][n.Time]
+		w.Aggs, w.AggNames = keptAggs(n.Aggs, n.AggNames, need[len(n.Keys):], maps[0])
+		w.Props = keptProps(n.Props, need[len(n.Keys)+len(n.Aggs):])
+		return &w, placesOf(need)
+	case *logical.Union:
+		return rebuildUnion(n, need, in, maps), placesOf(need)
+	}
+	return n.WithInputs(in), identityPlaces(len(need))
+}
+
+// rebuildUnion brings every branch to the needed columns in order.
+func rebuildUnion(n *logical.Union, need []bool, in []logical.Node, maps [][]int) logical.Node {
+	out := &logical.Union{}
+	for i, branch := range in {
+		proj := &logical.Project{Input: branch}
+		for c, b := range need {
+			if b {
+				proj.Exprs = append(proj.Exprs, logical.Ref(branch, maps[i][c]))
+				proj.Names = append(proj.Names, n.Columns()[c].Name)
+			}
+		}
+		out.In = append(out.In, proj)
+	}
+	return out
+}
+
+func keptAggs(aggs []expr.AggCall, names []string, need []bool, to []int) ([]expr.AggCall, []string) {
+	var out []expr.AggCall
+	var outNames []string
+	for i, a := range aggs {
+		if !need[i] {
+			continue
+		}
+		a.Args = remapAll(a.Args, to)
+		if a.Filter >= 0 {
+			a.Filter = to[a.Filter]
+		}
+		out, outNames = append(out, a), append(outNames, names[i])
+	}
+	return out, outNames
+}
+
+func keptProps(props []plan.WindowProp, need []bool) []plan.WindowProp {
+	var out []plan.WindowProp
+	for i, p := range props {
+		if need[i] {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+func remap(e *expr.Expr, to []int) *expr.Expr { return e.Map(func(c int) int { return to[c] }) }
+
+func remapAll(cols, to []int) []int {
+	out := make([]int, len(cols))
+	for i, c := range cols {
+		out[i] = to[c]
+	}
+	return out
+}
+
+func placesOf(need []bool) []int {
+	out := make([]int, len(need))
+	n := 0
+	for i, b := range need {
+		out[i] = -1
+		if b {
+			out[i] = n
+			n++
+		}
+	}
+	return out
+}
+
+func identityPlaces(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
