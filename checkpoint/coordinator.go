@@ -285,12 +285,13 @@ func (c *Coordinator) manifest() *Manifest {
 	m := c.start.Manifest
 	m.Version, m.Epoch, m.Prev = ManifestVersion, c.cur.epoch, c.Newest()
 	m.Stopped, m.Finished, m.Created = c.cur.stop, c.cur.final, c.now
-	m.Tasks, m.Sinks = nil, nil
+	m.Tasks, m.Sinks, m.Counts = nil, nil, nil
 	var parts []SealedSink
 	for _, t := range c.tasks {
 		s := c.cur.sealed[t]
 		m.Tasks = append(m.Tasks, s.States...)
 		parts = append(parts, s.Sinks...)
+		m.Counts = addCounts(m.Counts, s.Counts)
 	}
 	slices.SortFunc(m.Tasks, func(a, b TaskState) int {
 		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.Subtask, b.Subtask))
@@ -298,7 +299,7 @@ func (c *Coordinator) manifest() *Manifest {
 	if c.cur.final {
 		m.Tasks = c.before
 	}
-	slices.SortFunc(parts, func(a, b SealedSink) int {
+	slices.SortStableFunc(parts, func(a, b SealedSink) int {
 		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.Subtask, b.Subtask))
 	})
 	for _, s := range c.start.Sinks {
@@ -315,6 +316,20 @@ func (c *Coordinator) manifest() *Manifest {
 		m.Sinks = append(m.Sinks, s)
 	}
 	return &m
+}
+
+// addCounts adds up the counters of the subtasks of each node.
+func addCounts(sum, more []NodeCounts) []NodeCounts {
+	for _, x := range more {
+		i, ok := slices.BinarySearchFunc(sum, x, func(a, b NodeCounts) int { return cmp.Compare(a.Node, b.Node) })
+		if !ok {
+			sum = slices.Insert(sum, i, NodeCounts{Node: x.Node, Values: map[string]int64{}})
+		}
+		for k, v := range x.Values {
+			sum[i].Values[k] += v
+		}
+	}
+	return sum
 }
 
 func (c *Coordinator) manifestRead(e ManifestRead) {

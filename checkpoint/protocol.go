@@ -20,6 +20,7 @@ type TaskSealed struct {
 	Epoch  stream.Epoch
 	States []TaskState
 	Sinks  []SealedSink
+	Counts []NodeCounts
 	// Moved: the share differs from that of the epoch completed last.
 	Moved bool
 }

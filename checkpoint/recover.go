@@ -114,16 +114,18 @@ func Verify(ctx context.Context, s Store, m *Manifest) error {
 	for _, b := range Blobs(m) {
 		data, err := s.Get(ctx, b.Name)
 		if err != nil {
-			return damaged(m.Epoch, b.Name, err)
+			return Damaged(m.Epoch, b.Name, err)
 		}
 		if int64(len(data)) != b.Size {
-			return damaged(m.Epoch, b.Name, fmt.Errorf("%d bytes in place of %d", len(data), b.Size))
+			return Damaged(m.Epoch, b.Name, fmt.Errorf("%d bytes in place of %d", len(data), b.Size))
 		}
 	}
 	return nil
 }
 
-func damaged(e stream.Epoch, name string, err error) error {
+// Damaged turns the failure to read an object of a checkpoint into CodeCheckpoint,
+// unless the store as a whole does not answer.
+func Damaged(e stream.Epoch, name string, err error) error {
 	if x := sqlerr.As(err); !errors.Is(err, ErrNotFound) && x != nil && x.Code != sqlerr.CodeCheckpoint {
 		return err
 	}
@@ -141,6 +143,19 @@ func Blobs(m *Manifest) []Blob {
 		out = append(out, m.Sinks[i].Rows...)
 	}
 	return out
+}
+
+// Discard takes a damaged manifest away and leaves a tombstone. Its blobs are collected
+// in time.
+func Discard(ctx context.Context, s Store, job string, e stream.Epoch) error {
+	err := s.Create(ctx, tombName(job, e), []byte{})
+	if err == nil || errors.Is(err, ErrExists) {
+		err = s.Delete(ctx, ManifestName(job, e))
+	}
+	if err != nil {
+		return fmt.Errorf("discard checkpoint %d: %w", e, err)
+	}
+	return nil
 }
 
 // Sweep removes the manifests that are not in keep, each leaving a tombstone, and
@@ -172,12 +187,8 @@ func Sweep(ctx context.Context, s Store, job string, attempt uint64, keep []stre
 		}
 	}
 	for _, e := range gone {
-		err := s.Create(ctx, tombName(job, e), []byte{})
-		if err != nil && !errors.Is(err, ErrExists) {
-			return fmt.Errorf("collect checkpoint %d: %w", e, err)
-		}
-		if err := s.Delete(ctx, ManifestName(job, e)); err != nil {
-			return fmt.Errorf("collect checkpoint %d: %w", e, err)
+		if err := Discard(ctx, s, job, e); err != nil {
+			return err
 		}
 	}
 	if err := sweepTombs(ctx, s, job); err != nil {

@@ -86,7 +86,7 @@ func copyBlobs(ctx context.Context, src, dst Store, m *Manifest, rename func(str
 		for k, b := range tasks[i].Blobs {
 			data, err := src.Get(ctx, b.Name)
 			if err != nil {
-				return damaged(m.Epoch, b.Name, err)
+				return Damaged(m.Epoch, b.Name, err)
 			}
 			b.Name = rename(b.Name)
 			if err := dst.Create(ctx, b.Name, data); err != nil && !errors.Is(err, ErrExists) {

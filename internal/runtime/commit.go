@@ -1,0 +1,159 @@
+package runtime
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/streamsql/streamsql/checkpoint"
+	"github.com/streamsql/streamsql/connectors"
+	"github.com/streamsql/streamsql/internal/sqlerr"
+	"github.com/streamsql/streamsql/internal/stream"
+	"github.com/streamsql/streamsql/internal/types"
+	"github.com/streamsql/streamsql/internal/vec"
+	"github.com/streamsql/streamsql/planner/plan"
+)
+
+// group is the sinks that share a target system: one committer, one fence.
+type group struct {
+	name      string
+	nodes     []int
+	committer connectors.Committer
+	fence     connectors.Fence // as found at the start
+}
+
+// acquire opens a committer for every target system, claims the targets for this
+// attempt, and reads the fences.
+func (a *attempt) acquire(ctx context.Context) error {
+	for _, s := range a.sinks {
+		name := s.target.Group()
+		if name == "" {
+			continue
+		}
+		i := slices.IndexFunc(a.groups, func(g *group) bool { return g.name == name })
+		if i < 0 {
+			i = len(a.groups)
+			a.groups = append(a.groups, &group{name: name})
+		}
+		a.groups[i].nodes = append(a.groups[i].nodes, s.node)
+	}
+	for _, g := range a.groups {
+		var targets []connectors.Sink
+		for _, s := range a.sinks {
+			if slices.Contains(g.nodes, s.node) {
+				targets = append(targets, s.target)
+			}
+		}
+		c, err := targets[0].Committer(ctx, a.job, a.n)
+		if err != nil {
+			return err
+		}
+		a.closers = append(a.closers, c.Close)
+		g.committer = c
+		if err := c.Acquire(ctx, targets, a.cfg.TakeOver); err != nil {
+			return err
+		}
+		if g.fence, err = c.Fence(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// commit makes the epoch of m visible in a group's targets.
+func (a *attempt) commit(ctx context.Context, g *group, m *checkpoint.Manifest, sum string) error {
+	id := connectors.CommitID{Job: a.job, Attempt: a.n, Epoch: m.Epoch, Prev: m.Prev, Checksum: sum}
+	var parts []connectors.Part
+	for _, s := range m.Sinks {
+		if slices.Contains(g.nodes, s.Node) {
+			parts = append(parts, a.part(s))
+		}
+	}
+	crash("before-commit")
+	err := g.committer.Commit(ctx, id, parts)
+	if err == nil {
+		crash("after-commit")
+		return nil
+	}
+	if e := sqlerr.As(err); e != nil && e.Class == sqlerr.User && e.Code != sqlerr.CodeFenced {
+		refused := *e
+		refused.Msg = fmt.Sprintf("commit of epoch %d refused: %s", m.Epoch, e.Msg)
+		return &refused
+	}
+	return err
+}
+
+// part is one sink's share of a commit.
+func (a *attempt) part(s checkpoint.SinkState) connectors.Part {
+	n := a.graph.plan.Nodes[s.Node]
+	p := connectors.Part{Tokens: s.Tokens}
+	for _, o := range a.sinks {
+		if o.node == s.Node {
+			p.Sink = o.target
+		}
+	}
+	in := a.graph.plan.Nodes[n.Inputs[0].From].Schema
+	if n.Inputs[0].Port != plan.Rows {
+		in = plan.DeadLetterSchema
+	}
+	p.Rows = func(ctx context.Context, yield func(*vec.Batch) error) error {
+		return keptRows(ctx, a.cfg.Store, s.Rows, in.Types(), yield)
+	}
+	p.Refused = func(_ *vec.Batch, _ int, cause *sqlerr.Error) error {
+		if n.Sink.OnError != "skip" {
+			return refuse(n.Sink, false, cause)
+		}
+		a.count(s.Node).codes.add(cause.Code, 1)
+		return nil
+	}
+	return p
+}
+
+// keptRows replays the rows kept in blobs, in order.
+func keptRows(ctx context.Context, s checkpoint.Store, blobs []checkpoint.Blob, ts []types.Type, yield func(*vec.Batch) error) error {
+	for _, b := range blobs {
+		data, err := s.Get(ctx, b.Name)
+		if err != nil {
+			return fmt.Errorf("read kept rows: %w", err)
+		}
+		for len(data) > 0 {
+			batch, rest, err := vec.ReadWire(data, ts)
+			if err != nil {
+				return fmt.Errorf("read kept rows %q: %w", b.Name, err)
+			}
+			err = yield(batch)
+			batch.Release()
+			if err != nil {
+				return err
+			}
+			data = rest
+		}
+	}
+	return nil
+}
+
+// release lets the sources' other sides forget what lies before m.
+func (a *attempt) release(ctx context.Context, m *checkpoint.Manifest) error {
+	for _, t := range a.sources {
+		r, ok := t.conn.(connectors.Releaser)
+		if !ok {
+			continue
+		}
+		states := restoredSplits(m, t.id.Node)
+		for _, s := range t.splits {
+			st, ok := states[s.conn.ID]
+			if !ok || st.Position == nil {
+				continue
+			}
+			if err := r.Release(ctx, s.conn, connectors.Position(st.Position)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// pendingError says that an epoch waits for a group.
+func pendingError(g string, e stream.Epoch, err error) string {
+	return fmt.Sprintf("commit of epoch %d to %s waits: %v", e, g, err)
+}

@@ -1,0 +1,85 @@
+package runtime
+
+import (
+	"sync"
+
+	"github.com/streamsql/streamsql/internal/vec"
+	"github.com/streamsql/streamsql/planner/plan"
+)
+
+// codes counts failed rows by error code.
+type codes struct {
+	mu sync.Mutex
+	n  map[string]int64
+}
+
+func (c *codes) add(code string, n int64) {
+	c.mu.Lock()
+	if c.n == nil {
+		c.n = make(map[string]int64)
+	}
+	c.n[code] += n
+	c.mu.Unlock()
+}
+
+// into adds the counts to m.
+func (c *codes) into(m map[string]int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for k, v := range c.n {
+		m[k] += v
+	}
+}
+
+// letter is a row that failed or came late, as it goes to a dead-letter table.
+type letter struct {
+	table, code, msg, field, subject, split, position string
+	payload                                           []byte
+}
+
+// letters gathers dead letters of one node and hands them to their consumers.
+type letters struct {
+	outs []output
+	acc  *vec.Batch
+}
+
+// add appends one letter. A letter has no event time of its own and is never late.
+func (l *letters) add(x letter) {
+	if l.acc == nil {
+		l.acc = vec.NewBatch(plan.DeadLetterSchema.Types(), 16)
+	}
+	for i, s := range [...]string{x.table, x.code, x.msg, x.field, x.subject, x.split, x.position} {
+		if s == "" && i >= 3 {
+			l.acc.Cols[i].AppendNull()
+		} else {
+			l.acc.Cols[i].AppendString(s)
+		}
+	}
+	l.acc.Cols[7].AppendBytes(x.payload)
+	l.acc.N++
+	if l.acc.N >= flushRows || l.acc.Size() >= flushBytes {
+		l.flush()
+	}
+}
+
+func (l *letters) flush() {
+	if l == nil || l.acc == nil {
+		return
+	}
+	b := l.acc
+	l.acc = nil
+	for _, o := range l.outs[1:] {
+		o.batch(b.Retain())
+	}
+	l.outs[0].batch(b)
+}
+
+func (l *letters) watermark(w int64) {
+	if l == nil {
+		return
+	}
+	l.flush()
+	for _, o := range l.outs {
+		o.watermark(w)
+	}
+}

@@ -1,0 +1,202 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/streamsql/streamsql/checkpoint"
+	"github.com/streamsql/streamsql/checkpoint/state"
+	"github.com/streamsql/streamsql/internal/sqlerr"
+	"github.com/streamsql/streamsql/internal/stream"
+	"github.com/streamsql/streamsql/internal/types"
+)
+
+// recover finds the checkpoint to start from, settles what it left pending in the
+// sinks, and builds the tasks with its state. A damaged newest checkpoint gives way
+// to the one before if no sink has confirmed it.
+func (a *attempt) recover(ctx context.Context) error {
+	live, highest, err := checkpoint.Epochs(ctx, a.cfg.Store, a.job)
+	if err != nil {
+		return err
+	}
+	a.next = max(highest, a.highestFence()) + 1
+	for i := len(live) - 1; i >= 0; i-- {
+		m, sum, err := checkpoint.Load(ctx, a.cfg.Store, a.job, live[i])
+		if err == nil {
+			err = a.startFrom(ctx, m, sum)
+		}
+		if err == nil {
+			return a.loadKept(ctx, live[:i])
+		}
+		if sqlerr.CodeOf(err) != sqlerr.CodeCheckpoint && !errors.Is(err, checkpoint.ErrNotFound) || a.fencedAt(live[i]) {
+			return err
+		}
+		a.cfg.Logger.Error("checkpoint is damaged, the one before is taken", "job", a.cfg.Name, "epoch", live[i], "error", err)
+		if err := checkpoint.Discard(ctx, a.cfg.Store, a.job, live[i]); err != nil {
+			return err
+		}
+		a.discardTasks()
+	}
+	if a.cfg.Savepoint != nil {
+		m, err := checkpoint.ImportSavepoint(ctx, a.cfg.Savepoint, a.cfg.Store, a.job, a.n)
+		if err != nil {
+			return err
+		}
+		return a.build(ctx, m)
+	}
+	for _, g := range a.groups {
+		if g.fence.Known && g.fence.Job == a.job && g.fence.Epoch > 0 {
+			return lostCheckpoints(g, 0)
+		}
+	}
+	return a.build(ctx, nil)
+}
+
+// startFrom starts from a manifest.
+func (a *attempt) startFrom(ctx context.Context, m *checkpoint.Manifest, sum string) error {
+	pending, err := a.checkFences(m)
+	if err != nil {
+		return err
+	}
+	if err := a.build(ctx, m); err != nil {
+		return err
+	}
+	for _, g := range pending {
+		if err := a.commit(ctx, g, m, sum); err != nil {
+			return fmt.Errorf("commit of epoch %d, left pending: %w", m.Epoch, err)
+		}
+	}
+	return nil
+}
+
+// checkFences compares what the targets remember with a manifest and returns the
+// groups that have still to commit it.
+func (a *attempt) checkFences(m *checkpoint.Manifest) ([]*group, error) {
+	var pending []*group
+	for _, g := range a.groups {
+		for _, s := range m.Sinks {
+			if slices.Contains(g.nodes, s.Node) && s.Target != g.name {
+				return nil, sqlerr.New(sqlerr.CodeFenced, 0, "the sink's target is not the one of checkpoint %d", m.Epoch).
+					WithDetail("The checkpoint belongs to %s, the target is %s.", s.Target, g.name).
+					WithHint("Start with --fresh to begin anew in the new target.")
+			}
+		}
+		at := g.fence.Epoch
+		if !g.fence.Known || g.fence.Job != a.job {
+			at = 0
+		}
+		switch {
+		case at == m.Epoch:
+		case at == m.Prev:
+			pending = append(pending, g)
+		case at > m.Epoch:
+			return nil, lostCheckpoints(g, m.Epoch)
+		default:
+			return nil, sqlerr.New(sqlerr.CodeFenced, 0, "target %s is at epoch %d and the checkpoint at %d follows epoch %d", g.name, at, m.Epoch, m.Prev).
+				WithDetail("The target was probably restored from a backup: epochs %d to %d are missing in it.", at+1, m.Prev).
+				WithHint("Restore the matching checkpoints, or start with --fresh into an empty target.")
+		}
+	}
+	return pending, nil
+}
+
+func lostCheckpoints(g *group, e stream.Epoch) error {
+	return sqlerr.New(sqlerr.CodeFenced, 0, "target %s already shows epoch %d and the newest checkpoint is %d", g.name, g.fence.Epoch, e).
+		WithDetail("Going on from there would write epochs %d to %d a second time.", e+1, g.fence.Epoch).
+		WithHint("Restore the newer checkpoints, or start with --fresh into an empty target.")
+}
+
+func (a *attempt) highestFence() stream.Epoch {
+	var e stream.Epoch
+	for _, g := range a.groups {
+		if g.fence.Known && g.fence.Job == a.job {
+			e = max(e, g.fence.Epoch)
+		}
+	}
+	return e
+}
+
+// fencedAt reports whether a sink shows the epoch.
+func (a *attempt) fencedAt(e stream.Epoch) bool {
+	for _, g := range a.groups {
+		if g.fence.Known && g.fence.Job == a.job && g.fence.Epoch >= e {
+			return true
+		}
+	}
+	return false
+}
+
+// loadKept reads the older checkpoints, for the coordinator to retain.
+func (a *attempt) loadKept(ctx context.Context, older []stream.Epoch) error {
+	for _, e := range older {
+		m, _, err := checkpoint.Load(ctx, a.cfg.Store, a.job, e)
+		if err != nil {
+			a.cfg.Logger.Warn("older checkpoint cannot be read", "job", a.cfg.Name, "epoch", e, "error", err)
+			continue
+		}
+		a.kept = append(a.kept, m)
+	}
+	a.kept = append(a.kept, a.restored)
+	return nil
+}
+
+// restoreNode gives a chain node the state that its plan node had in the manifest.
+func (a *attempt) restoreNode(ctx context.Context, n *chainNode, t *task, m *checkpoint.Manifest) error {
+	wm := types.MaxTime
+	var parts []state.Part
+	var exact []checkpoint.Blob
+	found := false
+	for i := range m.Tasks {
+		ts := &m.Tasks[i]
+		if ts.Node != n.plan.ID {
+			continue
+		}
+		found = true
+		wm = min(wm, ts.Watermark)
+		if ts.Groups == t.groups {
+			exact = ts.Blobs
+		}
+		if n.op == nil || n.op.State() == nil || ts.Groups.To <= t.groups.From || ts.Groups.From >= t.groups.To {
+			continue
+		}
+		part := state.Part{Groups: ts.Groups}
+		for _, b := range ts.Blobs {
+			data, err := a.cfg.Store.Get(ctx, b.Name)
+			if err != nil {
+				return checkpoint.Damaged(m.Epoch, b.Name, err)
+			}
+			part.Blobs = append(part.Blobs, data)
+		}
+		parts = append(parts, part)
+	}
+	if !found {
+		return nil
+	}
+	n.restoreWatermark(wm)
+	if len(parts) == 0 {
+		return nil
+	}
+	if err := n.op.State().Restore(t.groups, m.Groups, parts); err != nil {
+		return fmt.Errorf("restore %s from checkpoint %d: %w", nodeName(n.plan), m.Epoch, err)
+	}
+	n.chainBlobs = exact
+	return nil
+}
+
+// restoredSplits gives the positions of a source node by split.
+func restoredSplits(m *checkpoint.Manifest, node int) map[string]checkpoint.SplitState {
+	out := map[string]checkpoint.SplitState{}
+	if m == nil {
+		return out
+	}
+	for i := range m.Tasks {
+		if m.Tasks[i].Node == node {
+			for _, s := range m.Tasks[i].Splits {
+				out[s.ID] = s
+			}
+		}
+	}
+	return out
+}

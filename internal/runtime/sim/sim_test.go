@@ -1,0 +1,194 @@
+package sim
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/streamsql/streamsql/checkpoint"
+	"github.com/streamsql/streamsql/connectors"
+	"github.com/streamsql/streamsql/internal/runtime"
+	"github.com/streamsql/streamsql/internal/sqlerr"
+	"github.com/streamsql/streamsql/internal/stream"
+)
+
+var (
+	seedFlag  = flag.Uint64("sim.seed", 0, "run this seed alone")
+	countFlag = flag.Int("sim.count", 300, "number of seeds to run")
+)
+
+// TestSimulation runs the job under many seeds. A failure prints how to replay it.
+func TestSimulation(t *testing.T) {
+	first, n := uint64(1), *countFlag
+	if *seedFlag != 0 {
+		first, n = *seedFlag, 1
+	}
+	for seed := first; seed < first+uint64(n); seed++ {
+		w := newWorld(t, seed)
+		if err := w.run(); err != nil {
+			t.Fatalf("seed %d: %v\nreplay: go test ./internal/runtime/sim -run TestSimulation -sim.seed=%d", seed, err, seed)
+		}
+	}
+}
+
+// world is everything that outlives an attempt.
+type world struct {
+	t         *testing.T
+	rng       *rand.Rand
+	store     *Store
+	table     *Table
+	early, db *Database
+	now       int64
+	cfg       runtime.Config
+	zombies   []*runtime.Simulation
+	steps     int
+	starts    int
+}
+
+func newWorld(t *testing.T, seed uint64) *world {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	w := &world{t: t, rng: rng, now: 1e15}
+	w.store = NewStore(rng)
+	w.table = NewTable(rng, randomSplits(rng))
+	w.early, w.db = NewDatabase("early", rng), NewDatabase("db", rng)
+	w.db.Seen = w.consistent
+	list := map[string]connectors.Connector{"sim": w.table.Connector(), "early": w.early.Connector(), "db": w.db.Connector()}
+	w.cfg = runtime.Config{Plan: jobPlan(t), Store: w.store, Name: "job", SQL: "sim", Program: "test",
+		Connector: func(name string) (connectors.Connector, bool) { c, ok := list[name]; return c, ok },
+		Settings: checkpoint.Settings{Interval: int64(1+rng.IntN(50)) * 1000, Timeout: int64(20+rng.IntN(200)) * 1000,
+			TolerableFailures: rng.IntN(3) + 1, Retained: 1 + rng.IntN(3), MaxPendingCommits: 1 + rng.IntN(2)},
+	}
+	w.faults(rng.IntN(4))
+	return w
+}
+
+func (w *world) faults(percent int) {
+	w.store.Faults, w.early.Faults, w.db.Faults = percent, percent, percent
+	w.table.Faults = min(percent, 1)
+}
+
+// consistent is the observer: the database shows whole epochs, in which the counts
+// add up to the rows.
+func (w *world) consistent(stream.Epoch) error {
+	rows, counted := 0, 0
+	for _, n := range w.db.Tables["rows"].Rows {
+		rows += n
+	}
+	for row := range w.db.Tables["counts"].Rows {
+		var k, n, s int
+		if _, err := fmt.Sscan(row, &k, &n, &s); err != nil {
+			return err
+		}
+		counted += n
+	}
+	if rows != counted {
+		return fmt.Errorf("%d rows and a count of %d", rows, counted)
+	}
+	return nil
+}
+
+// run starts attempt after attempt until the job has finished, then compares.
+func (w *world) run() error {
+	for {
+		if w.starts++; w.starts > 400 {
+			return fmt.Errorf("no end after %d starts and %d steps", w.starts, w.steps)
+		}
+		if w.starts > 12 {
+			w.faults(0)
+		}
+		finished, err := w.attempt()
+		if err != nil {
+			return err
+		}
+		if w.db.Broken != nil {
+			return w.db.Broken
+		}
+		if w.early.Broken != nil {
+			return w.early.Broken
+		}
+		if finished {
+			return w.compare()
+		}
+	}
+}
+
+// attempt runs one attempt: until it ends, fails, or is killed at a random step.
+func (w *world) attempt() (finished bool, err error) {
+	cfg := w.cfg
+	cfg.Parallelism = 1 + w.rng.IntN(4)
+	cfg.BatchRows = 1 + w.rng.IntN(30)
+	s, err := runtime.Simulate(context.Background(), cfg, w.now)
+	if err == runtime.ErrFinished {
+		return true, nil
+	}
+	if err != nil {
+		return false, w.acceptable(err)
+	}
+	life := 1 + w.rng.IntN(6000)
+	if w.starts > 12 {
+		life = 1 << 30
+	}
+	if w.rng.IntN(4) == 0 {
+		s.Stop("")
+	}
+	for step := 0; ; step++ {
+		w.steps++
+		if step > 2_000_000 {
+			return false, fmt.Errorf("no end after %d steps of an attempt", step)
+		}
+		if step >= life {
+			if w.rng.IntN(2) == 0 {
+				w.zombies = append(w.zombies, s)
+			}
+			return false, nil
+		}
+		if len(w.zombies) > 0 && w.rng.IntN(10) == 0 {
+			w.stepZombie()
+		}
+		if w.rng.IntN(20) == 0 {
+			w.now += int64(w.rng.IntN(4000))
+			s.Tick(w.now)
+		}
+		s.Step(w.rng.IntN)
+		over, stopped, err := s.Outcome()
+		if !over {
+			continue
+		}
+		if err != nil {
+			return false, w.acceptable(err)
+		}
+		return !stopped, nil
+	}
+}
+
+// stepZombie lets an attempt go on that was thought dead.
+func (w *world) stepZombie() {
+	z := w.zombies[w.rng.IntN(len(w.zombies))]
+	if w.rng.IntN(10) == 0 {
+		z.Tick(w.now)
+	}
+	z.Step(w.rng.IntN)
+}
+
+// acceptable lets only those errors pass that a fault explains.
+func (w *world) acceptable(err error) error {
+	if e := sqlerr.As(err); e != nil && e.Class == sqlerr.External && e.Retry {
+		return nil
+	}
+	return err
+}
+
+func (w *world) compare() error {
+	for name, rows := range want(w.table.Splits) {
+		t := w.db.Tables[name]
+		if t == nil {
+			t = w.early.Tables[name]
+		}
+		if d := diff(t.Rows, rows); d != "" {
+			return fmt.Errorf("table %q after %d starts and %d steps:\n%s", name, w.starts, w.steps, d)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,94 @@
+package runtime
+
+import (
+	"context"
+
+	"github.com/streamsql/streamsql/checkpoint"
+)
+
+// Simulation is one attempt of a job without goroutines: every step of every task, of
+// the readers and of the driver, and every call that would run in the background, is
+// done when it is picked. It is for tests that choose the order by a seed; connectors
+// in a simulation must not block.
+type Simulation struct {
+	a     *attempt
+	exec  *stepper
+	ctx   context.Context
+	actor []actor // not done yet
+}
+
+// stepper is the executor of simulations: it collects what is to be done.
+type stepper struct {
+	actors []actor
+	calls  []func(context.Context)
+}
+
+func (s *stepper) run(a actor)                        { s.actors = append(s.actors, a) }
+func (s *stepper) background(f func(context.Context)) { s.calls = append(s.calls, f) }
+func (s *stepper) decode(f func()) {
+	s.calls = append(s.calls, func(context.Context) { f() })
+}
+
+// Simulate prepares an attempt of the job at the given time, as Start does.
+func Simulate(ctx context.Context, cfg Config, now int64) (*Simulation, error) {
+	cfg = cfg.withDefaults()
+	id, err := jobID(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	s := &Simulation{exec: &stepper{}, ctx: ctx}
+	if s.a, err = newAttempt(ctx, cfg, id, s.exec, now); err != nil {
+		return nil, err
+	}
+	s.a.start()
+	return s, nil
+}
+
+// Step does one thing, chosen by pick among n, and reports whether it was of use.
+// Errors of tasks end the attempt and are told by Outcome.
+func (s *Simulation) Step(pick func(n int) int) bool {
+	n := len(s.exec.actors)
+	i := pick(n + len(s.exec.calls))
+	if i >= n {
+		k := i - n
+		f := s.exec.calls[k]
+		s.exec.calls = append(s.exec.calls[:k:k], s.exec.calls[k+1:]...)
+		f(s.ctx)
+		return true
+	}
+	x := s.exec.actors[i]
+	progress, done, err := s.stepActor(x)
+	if err != nil {
+		s.a.fail(x.where(), err)
+	}
+	if done || err != nil {
+		s.exec.actors = append(s.exec.actors[:i:i], s.exec.actors[i+1:]...)
+	}
+	return progress
+}
+
+func (s *Simulation) stepActor(x actor) (progress, done bool, err error) {
+	defer recoverTo(&err)
+	return x.step(s.ctx)
+}
+
+// Tick moves the clock.
+func (s *Simulation) Tick(now int64) { s.a.tick(now) }
+
+// Stop asks for a last checkpoint and the end.
+func (s *Simulation) Stop(savepoint string) {
+	s.a.event(checkpoint.StopRequested{Savepoint: savepoint})
+}
+
+// Outcome reports whether the attempt is over, and how.
+func (s *Simulation) Outcome() (over, stopped bool, err error) {
+	s.a.mu.Lock()
+	defer s.a.mu.Unlock()
+	return s.a.failed || s.a.finished, s.a.stopped, s.a.outcome
+}
+
+// Epoch is the newest complete epoch.
+func (s *Simulation) Epoch() uint64 { return s.a.driver.status.get().epoch }
+
+// Close gives up connections. What was not done will never be: a process that died.
+func (s *Simulation) Close() error { return s.a.close() }

@@ -1,0 +1,231 @@
+package runtime
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/streamsql/streamsql/checkpoint"
+	"github.com/streamsql/streamsql/checkpoint/state"
+	"github.com/streamsql/streamsql/connectors"
+	"github.com/streamsql/streamsql/internal/sqlerr"
+	"github.com/streamsql/streamsql/internal/stream"
+	"github.com/streamsql/streamsql/internal/vec"
+	"github.com/streamsql/streamsql/operators"
+	"github.com/streamsql/streamsql/planner/plan"
+)
+
+// sinkTask is a subtask of a sink: the only kind of task whose step may block, on the
+// target or the store, since nothing else depends on its goroutine.
+type sinkTask struct {
+	task
+	table *plan.Sink
+	ctx   context.Context // of the current step
+
+	// Early writing.
+	writer connectors.Writer
+	dirty  bool  // written and not flushed
+	since  int64 // of the oldest unflushed row
+	tokens [][]byte
+
+	// Keeping for the commit.
+	buf   []byte
+	rows  []checkpoint.Blob // written since the last seal, or of aborted epochs
+	seq   int
+	count int64
+
+	held    *sinkFlight
+	stalled stallNote
+}
+
+// sinkFlight is what was sealed and joins the next epoch when this one is aborted.
+type sinkFlight struct {
+	epoch  stream.Epoch
+	tokens [][]byte
+	rows   []checkpoint.Blob
+	count  int64
+}
+
+// spoolBytes is the size of a blob of kept rows: what a sink holds in memory.
+const spoolBytes = 4 << 20
+
+// sinkFlush is how long rows may wait in an early writer while more keep coming, in
+// microseconds.
+const sinkFlush = 10000
+
+// Process implements operators.Operator.
+func (t *sinkTask) Process(_ int, b *vec.Batch) (operators.Output, error) {
+	defer b.Release()
+	t.count += int64(b.N)
+	if t.writer == nil {
+		t.buf = vec.AppendWire(t.buf, b)
+		if len(t.buf) >= spoolBytes {
+			return operators.Output{}, t.spool()
+		}
+		return operators.Output{}, nil
+	}
+	if !t.dirty {
+		t.dirty, t.since = true, t.run.now()
+	}
+	if err := t.writer.Write(t.ctx, b); err != nil {
+		return operators.Output{}, err
+	}
+	t.chain.nodes[0].count.out.Add(int64(b.N))
+	if t.run.now()-t.since >= sinkFlush {
+		return operators.Output{}, t.flush()
+	}
+	return operators.Output{}, nil
+}
+
+// Advance implements operators.Operator; sinks have no use for time.
+func (t *sinkTask) Advance(int64) (operators.Output, error) { return operators.Output{}, nil }
+
+// Resume implements operators.Operator; it is never due.
+func (t *sinkTask) Resume() (operators.Output, error) { return operators.Output{}, nil }
+
+// State implements operators.Operator.
+func (t *sinkTask) State() *state.Backend { return nil }
+
+func (t *sinkTask) flush() error {
+	if !t.dirty {
+		return nil
+	}
+	t.dirty = false
+	return t.writer.Flush(t.ctx)
+}
+
+// spool moves the kept rows in memory to the store.
+func (t *sinkTask) spool() error {
+	if len(t.buf) == 0 {
+		return nil
+	}
+	t.seq++
+	name := fmt.Sprintf("%srows-%d", checkpoint.BlobPrefix(t.run.job, t.run.n, t.last+1, t.id.Node, t.id.Subtask), t.seq)
+	if err := putBlob(t.ctx, t.run.cfg.Store, name, t.buf); err != nil {
+		return sqlerr.Externalf(sqlerr.CodeCheckpoint, err, "keep the rows of sink %q", t.table.Table)
+	}
+	t.rows = append(t.rows, checkpoint.Blob{Name: name, Size: int64(len(t.buf)), Kind: "rows"})
+	t.buf = t.buf[:0]
+	return nil
+}
+
+// step implements actor.
+func (t *sinkTask) step(ctx context.Context) (progress, done bool, err error) {
+	t.ctx = ctx
+	progress = t.control()
+	if t.chain.box.send() {
+		progress = true
+	}
+	if t.chain.box.queued > 0 {
+		return progress, false, nil
+	}
+	if t.ready {
+		return true, false, t.seal()
+	}
+	if t.pending() || t.takeOne() {
+		return true, false, t.chain.err
+	}
+	t.linger()
+	if t.dirty {
+		return true, false, t.flush()
+	}
+	return progress, false, nil
+}
+
+func (t *sinkTask) control() bool {
+	cs := t.box.controls()
+	for _, c := range cs {
+		switch c.kind {
+		case ctlInject:
+			if c.epoch > t.last {
+				t.align, t.alignB, t.ready = c.epoch, c.barrier, true
+			}
+		case ctlAbort:
+			t.abort(c.epoch)
+			t.rejoin(c.epoch)
+		case ctlComplete:
+			t.complete(c.epoch)
+			if t.held != nil && t.held.epoch == c.epoch {
+				t.held = nil
+			}
+		}
+	}
+	return len(cs) > 0
+}
+
+// rejoin gives a sealed share back.
+func (t *sinkTask) rejoin(e stream.Epoch) {
+	if t.held == nil || t.held.epoch > e {
+		return
+	}
+	t.tokens = append(t.held.tokens, t.tokens...)
+	t.rows = append(t.held.rows, t.rows...)
+	t.count += t.held.count
+	t.held = nil
+}
+
+// seal ends the epoch: everything written is durable, everything kept is in the store.
+func (t *sinkTask) seal() error {
+	e, b := t.align, t.alignB
+	if t.held != nil {
+		t.rejoin(t.held.epoch)
+	}
+	crash("before-seal")
+	if t.writer != nil {
+		if err := t.flush(); err != nil {
+			return err
+		}
+		token, err := t.writer.Seal(t.ctx, e)
+		if err != nil {
+			return err
+		}
+		if token != nil {
+			t.tokens = append(t.tokens, token)
+		}
+	} else if err := t.spool(); err != nil {
+		return err
+	}
+	f := t.startSeal(e)
+	t.held = &sinkFlight{epoch: e, tokens: t.tokens, rows: t.rows, count: t.count}
+	t.tokens, t.rows, t.count = nil, nil, 0
+	done := checkpoint.TaskSealed{Task: t.id, Epoch: e, Moved: f.moved, States: t.states(f)}
+	done.Sinks = append(done.Sinks, checkpoint.SealedSink{Node: t.id.Node, Subtask: t.id.Subtask,
+		Rows: slices.Clone(t.held.rows), Count: t.held.count})
+	for _, token := range t.held.tokens {
+		done.Sinks = append(done.Sinks, checkpoint.SealedSink{Node: t.id.Node, Subtask: t.id.Subtask, Token: token})
+	}
+	t.toAll(stream.Message{Kind: stream.KindBarrier, Barrier: b})
+	t.reopen()
+	t.store(f, done)
+	return nil
+}
+
+// refused applies the sink's on.error to a row that an early target will not take.
+func (t *sinkTask) refused(b *vec.Batch, row int, cause *sqlerr.Error) error {
+	n := t.chain.nodes[0]
+	if err := refuse(t.table, n.errs != nil, cause); err != nil {
+		return err
+	}
+	if t.table.OnError == "dead-letter" {
+		n.errs.add(letter{table: t.table.Table, code: cause.Code, msg: cause.Msg, payload: rowJSON(t.table.Columns, b, row)})
+	}
+	n.count.codes.add(cause.Code, 1)
+	return nil
+}
+
+// refuse decides whether a job may go on without a row.
+func refuse(s *plan.Sink, letters bool, cause *sqlerr.Error) error {
+	if s.OnError == "skip" || s.OnError == "dead-letter" && letters {
+		return nil
+	}
+	e := *cause
+	e.Msg = fmt.Sprintf("sink %q refused a row: %s", s.Table, cause.Msg)
+	e.Class, e.Retry = sqlerr.User, false
+	if e.Pos == 0 {
+		e.Pos = s.Pos
+	}
+	if e.Hint == "" {
+		e.Hint = "Set 'on.error' = 'skip' on the sink to go on without such rows."
+	}
+	return &e
+}

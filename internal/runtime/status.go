@@ -1,0 +1,212 @@
+package runtime
+
+import (
+	"sync"
+	"time"
+
+	"github.com/streamsql/streamsql/checkpoint"
+	"github.com/streamsql/streamsql/connectors"
+	"github.com/streamsql/streamsql/internal/stream"
+	"github.com/streamsql/streamsql/internal/types"
+)
+
+// Status is what can be told of a running job.
+type Status struct {
+	Job, Name string
+	Attempt   uint64
+	Nodes     []NodeStatus
+	// Epoch of the newest complete checkpoint of this attempt, 0 for none; when it was
+	// complete, and how long it took from its barrier to its manifest.
+	Epoch          stream.Epoch
+	CheckpointTime time.Time
+	CheckpointTook time.Duration
+	Checkpoints    int64
+	Restarts       int
+	LastError      error
+	// Stall says what the job waits for outside, "" for nothing.
+	Stall string
+	// Memory is what keyed state and ports take, in bytes. State counts only states
+	// that are not being changed at the moment.
+	PortMemory int
+	Uptime     time.Duration
+}
+
+// NodeStatus is the sum over the subtasks of a node.
+type NodeStatus struct {
+	Node    int
+	Name    string
+	In, Out int64
+	Late    int64
+	Errors  map[string]int64 // by code
+	// Watermark is the lowest of the subtasks', types.MinTime when there is none yet.
+	Watermark int64
+}
+
+// values gives the counters for the manifest.
+func (c *counters) values() map[string]int64 {
+	m := map[string]int64{"in": c.in.Load(), "out": c.out.Load(), "late": c.late.Load()}
+	c.codes.into(m)
+	for k, v := range m {
+		if v == 0 {
+			delete(m, k)
+		}
+	}
+	return m
+}
+
+// restoreCounts gives the counters of a manifest to the nodes' first subtasks.
+func (a *attempt) restoreCounts(m *checkpoint.Manifest) {
+	for _, x := range m.Counts {
+		c := a.count(x.Node)
+		if c == nil {
+			continue
+		}
+		for k, v := range x.Values {
+			switch k {
+			case "in":
+				c.in.Store(v)
+			case "out":
+				c.out.Store(v)
+			case "late":
+				c.late.Store(v)
+			default:
+				c.codes.add(k, v)
+			}
+		}
+	}
+}
+
+// count gives the counters of a node's first subtask.
+func (a *attempt) count(node int) *counters {
+	for _, t := range a.tasks {
+		for _, n := range t.chain.nodes {
+			if n.plan.ID == node && t.id.Subtask == 0 {
+				return n.count
+			}
+		}
+	}
+	return nil
+}
+
+// Status tells how the job is doing. Any goroutine may call it.
+func (j *Job) Status() Status {
+	j.mu.Lock()
+	a := j.cur
+	s := Status{Job: j.id, Name: j.cfg.Name, Restarts: j.restarts, LastError: j.lastError,
+		Uptime: j.cfg.Clock.Now().Sub(j.started)}
+	j.mu.Unlock()
+	s.Attempt = a.n
+	at := make([]int, len(a.cfg.Plan.Nodes))
+	for i, n := range a.cfg.Plan.Nodes {
+		at[i] = i
+		s.Nodes = append(s.Nodes, NodeStatus{Node: n.ID, Name: nodeName(n), Errors: map[string]int64{}, Watermark: types.MaxTime})
+	}
+	for _, t := range a.tasks {
+		s.PortMemory += t.box.memory()
+		for _, n := range t.chain.nodes {
+			x := &s.Nodes[at[n.plan.ID]]
+			x.In += n.count.in.Load()
+			x.Out += n.count.out.Load()
+			x.Late += n.count.late.Load()
+			x.Watermark = min(x.Watermark, n.count.wm.Load())
+			n.count.codes.into(x.Errors)
+		}
+		if t.sink != nil && s.Stall == "" {
+			s.Stall = t.sink.stalled.reason()
+		}
+	}
+	for _, r := range a.readers {
+		if rep, ok := r.reader.(connectors.Reporter); ok && s.Stall == "" {
+			s.Stall = rep.Status().Waiting
+		}
+	}
+	info := a.driver.status.get()
+	s.Epoch, s.Checkpoints = stream.Epoch(info.epoch), info.count
+	s.CheckpointTime = time.UnixMicro(info.at)
+	s.CheckpointTook = time.Duration(info.took) * time.Microsecond
+	if s.Stall == "" {
+		s.Stall = info.stall
+	}
+	return s
+}
+
+// stallNote is why a writer waits.
+type stallNote struct {
+	mu  sync.Mutex
+	why error
+}
+
+func (s *stallNote) set(cause error) {
+	s.mu.Lock()
+	s.why = cause
+	s.mu.Unlock()
+}
+
+func (s *stallNote) reason() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.why == nil {
+		return ""
+	}
+	return s.why.Error()
+}
+
+// driverStatus is what Status shows of checkpoints, and who waits for savepoints.
+type driverStatus struct {
+	mu      sync.Mutex
+	info    checkpointInfo
+	started int64
+	waiting map[string][]chan error
+}
+
+type checkpointInfo struct {
+	epoch           uint64
+	at, took, count int64
+	stall           string
+}
+
+func (s *driverStatus) begin(_ stream.Epoch, now int64) {
+	s.mu.Lock()
+	s.started = now
+	s.mu.Unlock()
+}
+
+func (s *driverStatus) completed(e stream.Epoch, now int64) {
+	s.mu.Lock()
+	s.info.epoch, s.info.at, s.info.took = uint64(e), now, now-s.started
+	s.info.count++
+	s.mu.Unlock()
+}
+
+func (s *driverStatus) stalled(why string) {
+	s.mu.Lock()
+	s.info.stall = why
+	s.mu.Unlock()
+}
+
+func (s *driverStatus) get() checkpointInfo {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.info
+}
+
+// expect returns a channel that gets the outcome of the savepoint at path.
+func (s *driverStatus) expect(path string) <-chan error {
+	ch := make(chan error, 1)
+	s.mu.Lock()
+	if s.waiting == nil {
+		s.waiting = map[string][]chan error{}
+	}
+	s.waiting[path] = append(s.waiting[path], ch)
+	s.mu.Unlock()
+	return ch
+}
+
+func (s *driverStatus) savepointDone(path string, err error) {
+	s.mu.Lock()
+	for _, ch := range s.waiting[path] {
+		ch <- err
+	}
+	delete(s.waiting, path)
+	s.mu.Unlock()
+}

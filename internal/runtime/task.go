@@ -1,0 +1,348 @@
+package runtime
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"sync/atomic"
+
+	"github.com/streamsql/streamsql/checkpoint"
+	"github.com/streamsql/streamsql/internal/sqlerr"
+	"github.com/streamsql/streamsql/internal/stream"
+	"github.com/streamsql/streamsql/internal/types"
+)
+
+// task is one subtask of a chain: the part that is common to chains of operators,
+// sources and sinks.
+type task struct {
+	id     checkpoint.TaskID
+	par    int
+	groups stream.GroupRange
+	run    *attempt
+	wake   waker
+	box    *mailbox
+	in     []inPort
+	chain  chain
+
+	gathered int64 // tick at which something gathered was first seen; 0 for nothing
+	turn     int   // port to look at first
+	mergedWM int64
+	wantIdle bool
+	idle     bool // told downstream
+	endDue   bool
+	ended    bool
+
+	align    stream.Epoch // being aligned, 0 for none
+	alignB   stream.Barrier
+	ready    bool         // aligned: seal as soon as possible
+	last     stream.Epoch // sealed or aborted last; older barriers are ignored
+	moved    bool
+	inFlight *flight
+	sink     *sinkTask   // the task, when it is a sink
+	ticks    atomic.Bool // wake it with every tick
+}
+
+// inPort is what a task knows of a port of its mailbox.
+type inPort struct {
+	input   int // of the head's operator
+	wm      int64
+	idle    bool
+	ended   bool
+	aligned bool
+}
+
+// flight is a sealed epoch that is not complete yet.
+type flight struct {
+	epoch stream.Epoch
+	moved bool
+	parts []*sealed
+}
+
+func (t *task) waker() waker { return t.wake }
+
+func (t *task) where() string {
+	n := t.chain.nodes[0]
+	if t.chain.failN != nil {
+		n = t.chain.failN
+	}
+	return fmt.Sprintf("%s, subtask %d", nodeName(n.plan), t.id.Subtask)
+}
+
+// recoverTo turns a panic into an Internal error.
+func recoverTo(err *error) {
+	if r := recover(); r != nil {
+		*err = sqlerr.Internalf("panic: %v", r).WithDetail("%s", debug.Stack())
+	}
+}
+
+// step implements actor for a chain of operators.
+func (t *task) step(ctx context.Context) (progress, done bool, err error) {
+	progress = t.control()
+	if t.chain.box.send() {
+		progress = true
+	}
+	if t.chain.box.queued > 0 {
+		return progress, false, nil
+	}
+	if t.pending() {
+		return true, false, t.chain.err
+	}
+	if t.takeOne() {
+		return true, false, t.chain.err
+	}
+	t.linger()
+	return t.chain.box.send() || progress, false, nil
+}
+
+// pending does what comes before new input: the rest of the operators' output, a
+// barrier, the end.
+func (t *task) pending() bool {
+	if t.ready && !t.chain.midBatch() {
+		t.seal()
+		return true
+	}
+	if t.chain.work() {
+		return true
+	}
+	if t.wantIdle != t.idle {
+		t.idle = t.wantIdle
+		if t.idle {
+			t.toAll(stream.Message{Kind: stream.KindIdle})
+		} else {
+			// A watermark ends the idleness downstream, also an old one.
+			t.toAll(stream.Message{Kind: stream.KindWatermark, Time: t.mergedWM})
+		}
+		return true
+	}
+	if t.endDue && !t.ended && !t.ready {
+		t.ended = true
+		t.toAll(stream.Message{Kind: stream.KindEnd})
+		t.run.event(checkpoint.TaskEnded{Task: t.id})
+		return true
+	}
+	return false
+}
+
+// control handles the messages of the driver.
+func (t *task) control() bool {
+	cs := t.box.controls()
+	for _, c := range cs {
+		switch c.kind {
+		case ctlInject:
+			// Of a task that has ended; sources have their own.
+			if c.epoch > t.last {
+				t.align, t.alignB, t.ready = c.epoch, c.barrier, true
+			}
+		case ctlAbort:
+			t.abort(c.epoch)
+		case ctlComplete:
+			t.complete(c.epoch)
+		}
+	}
+	return len(cs) > 0
+}
+
+// takeOne takes one message from a port and handles it.
+func (t *task) takeOne() bool {
+	for k := range t.in {
+		i := (t.turn + k) % len(t.in)
+		if t.in[i].aligned {
+			continue
+		}
+		m, ok := t.box.take(i)
+		if !ok {
+			continue
+		}
+		if m.Kind != stream.KindBatch {
+			t.turn = (i + 1) % len(t.in)
+		}
+		t.handle(i, m)
+		return true
+	}
+	return false
+}
+
+func (t *task) handle(i int, m stream.Message) {
+	p := &t.in[i]
+	switch m.Kind {
+	case stream.KindBatch:
+		t.moved, p.idle = true, false
+		t.turn = (i + 1) % len(t.in)
+		t.chain.nodes[0].process(p.input, m.Batch)
+	case stream.KindWatermark:
+		p.wm, p.idle = max(p.wm, m.Time), false
+		t.merge()
+	case stream.KindIdle:
+		p.idle = true
+		t.merge()
+	case stream.KindBarrier:
+		t.barrier(i, m.Barrier)
+	case stream.KindEnd:
+		p.ended = true
+		t.merge()
+		t.checkAligned()
+	}
+}
+
+// merge computes the watermark over the live ports and tells the chain. Idle ports
+// are left out, ended ones count as the end of time, which is reached only when all
+// have ended.
+func (t *task) merge() {
+	wm, live, idle := types.MaxTime, 0, 0
+	for i := range t.in {
+		switch p := &t.in[i]; {
+		case p.ended:
+		case p.idle:
+			idle++
+		default:
+			live++
+			wm = min(wm, p.wm)
+		}
+	}
+	t.wantIdle = live == 0 && idle > 0
+	if t.wantIdle {
+		return
+	}
+	if live == 0 {
+		t.endDue = true
+	}
+	if wm > t.mergedWM {
+		t.mergedWM, t.moved = wm, true
+		t.chain.nodes[0].advance(wm)
+	}
+}
+
+// toAll sends a control message to every consumer.
+func (t *task) toAll(m stream.Message) {
+	for _, n := range t.chain.nodes {
+		n.errs.flush()
+		n.late.flush()
+	}
+	for _, x := range t.chain.box.exchanges {
+		x.toAll(m)
+	}
+}
+
+// barrier takes a barrier of port i and shuts the port until all have it.
+func (t *task) barrier(i int, b stream.Barrier) {
+	if b.Epoch <= t.last {
+		return // of an aborted epoch
+	}
+	if t.align != 0 && b.Epoch > t.align {
+		t.reopen()
+	}
+	t.align, t.alignB = b.Epoch, b
+	t.in[i].aligned = true
+	if len(t.in) > 1 {
+		t.box.gate(i, true)
+	}
+	t.checkAligned()
+}
+
+func (t *task) checkAligned() {
+	if t.align == 0 {
+		return
+	}
+	for i := range t.in {
+		if !t.in[i].aligned && !t.in[i].ended {
+			return
+		}
+	}
+	t.ready = true
+}
+
+// reopen ends an alignment.
+func (t *task) reopen() {
+	t.align, t.ready = 0, false
+	for i := range t.in {
+		if t.in[i].aligned {
+			t.in[i].aligned = false
+			t.box.gate(i, false)
+		}
+	}
+}
+
+// seal freezes the task's state, passes the barrier on, and leaves the encoding and
+// storing to the background.
+func (t *task) seal() {
+	e, b := t.align, t.alignB
+	f := t.startSeal(e)
+	t.toAll(stream.Message{Kind: stream.KindBarrier, Barrier: b})
+	t.reopen()
+	t.store(f, checkpoint.TaskSealed{Task: t.id, Epoch: e, Moved: f.moved, States: t.states(f)})
+}
+
+func (t *task) startSeal(e stream.Epoch) *flight {
+	if t.inFlight != nil {
+		t.abort(t.inFlight.epoch) // its Abort is still on the way
+	}
+	f := &flight{epoch: e, moved: t.moved, parts: t.chain.freeze()}
+	t.inFlight, t.moved, t.last = f, false, e
+	return f
+}
+
+// states describes the frozen nodes; their blobs are filled in once stored.
+func (t *task) states(f *flight) []checkpoint.TaskState {
+	out := make([]checkpoint.TaskState, len(f.parts))
+	for i, p := range f.parts {
+		out[i] = checkpoint.TaskState{Node: p.node.plan.ID, Subtask: t.id.Subtask, Parallelism: t.par,
+			Groups: t.groups, Watermark: p.node.inWM}
+	}
+	return out
+}
+
+// complete ends the flight of an epoch that happened.
+func (t *task) complete(e stream.Epoch) {
+	if t.inFlight == nil || t.inFlight.epoch != e {
+		return
+	}
+	for _, p := range t.inFlight.parts {
+		p.complete()
+	}
+	t.inFlight = nil
+}
+
+// abort ends an epoch that will not happen: its changes join the next one's, shut
+// ports open, barriers still on the way are ignored.
+func (t *task) abort(e stream.Epoch) {
+	if t.align != 0 && t.align <= e {
+		t.reopen()
+	}
+	t.last = max(t.last, e)
+	if t.inFlight == nil || t.inFlight.epoch > e {
+		return
+	}
+	for _, p := range t.inFlight.parts {
+		p.abort()
+	}
+	t.moved = t.moved || t.inFlight.moved
+	t.inFlight = nil
+}
+
+// linger sends gathered rows once there is no input: at once to receivers that wait,
+// to others after lingerTime.
+func (t *task) linger() {
+	for _, n := range t.chain.nodes {
+		n.errs.flush()
+		n.late.flush()
+	}
+	box := &t.chain.box
+	box.flushCaughtUp()
+	if box.gathered == 0 {
+		t.gathered = 0
+		t.run.lingering(t, false)
+		return
+	}
+	now := t.run.now()
+	switch {
+	case t.gathered == 0:
+		t.gathered = now
+		t.run.lingering(t, true)
+	case now-t.gathered >= lingerTime:
+		box.flushAll()
+		t.gathered = 0
+	}
+}
+
+// lingerTime is how long rows may wait in an exchange for company, in microseconds.
+const lingerTime = 5000
