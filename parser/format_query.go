@@ -186,7 +186,10 @@ func (w *writer) table(t TableExpr) {
 }
 
 func (w *writer) windowTable(t *WindowTable) {
-	w.put([...]string{Tumble: "TUMBLE", Hop: "HOP", Cumulate: "CUMULATE", Session: "SESSION"}[t.Kind], "(TABLE ")
+	w.put([...]string{Tumble: "TUMBLE", Hop: "HOP", Cumulate: "CUMULATE", Session: "SESSION"}[t.Kind], "(")
+	if _, nested := t.Input.(*WindowTable); !nested {
+		w.put("TABLE ")
+	}
 	w.table(t.Input)
 	if len(t.PartitionBy) > 0 {
 		w.put(" PARTITION BY ")

@@ -108,8 +108,7 @@ const opChars = "+-*/<>=~!@#%^&|`?"
 
 func (s *scanner) run() error {
 	for {
-		newline, err := s.skipBlank()
-		if err != nil {
+		if _, err := s.skipBlank(); err != nil {
 			return err
 		}
 		if s.i >= len(s.text) {
@@ -117,9 +116,10 @@ func (s *scanner) run() error {
 			return nil
 		}
 		off, c := s.i, s.text[s.i]
+		var err error
 		switch {
 		case c == '\'':
-			err = s.stringToken(newline)
+			err = s.stringToken()
 		case c == '"', c == '`':
 			err = s.quotedIdent(c)
 		case isDigit(c), c == '.' && isDigit(s.peek(1)):
@@ -201,20 +201,38 @@ func (s *scanner) blockComment() error {
 	return s.errorf(start, "unterminated /* comment")
 }
 
-// stringToken reads a string. One that follows another after a line end continues
-// it, as the standard says; on the same line the parser refuses it.
-func (s *scanner) stringToken(newline bool) error {
+// stringToken reads a string. One that follows it after a line end continues it, as
+// the standard says; on the same line the parser refuses it.
+func (s *scanner) stringToken() error {
 	off := s.i
 	val, err := s.quoted('\'', "unterminated quoted string")
 	if err != nil {
 		return err
 	}
-	if n := len(s.toks); newline && n > 0 && s.toks[n-1].kind == tString {
-		s.toks[n-1].val += val
-		s.toks[n-1].end = s.i
-		return nil
-	}
 	s.add(tString, off, val)
+	last := len(s.toks) - 1
+	var joined strings.Builder
+	for {
+		newline, err := s.skipBlank()
+		if err != nil {
+			return err
+		}
+		if !newline || s.peek(0) != '\'' {
+			break
+		}
+		if joined.Len() == 0 {
+			joined.WriteString(val)
+		}
+		if val, err = s.quoted('\'', "unterminated quoted string"); err != nil {
+			return err
+		}
+		joined.WriteString(val)
+		s.toks[last].end = s.i
+		s.toks[last].val = ""
+	}
+	if joined.Len() > 0 {
+		s.toks[last].val = joined.String()
+	}
 	return nil
 }
 

@@ -52,7 +52,11 @@ func Incomplete(src string) bool {
 	if err != nil {
 		return open
 	}
-	return len(toks) > 1 && toks[len(toks)-2].val != ";"
+	if len(toks) < 2 {
+		return false
+	}
+	last := toks[len(toks)-2]
+	return last.kind != tOp || last.val != ";"
 }
 
 // TokenKind is the class of a Token.

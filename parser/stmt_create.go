@@ -266,8 +266,8 @@ func (p *parser) setPrimaryKey(t *CreateTable, lo int, cols []Name) error {
 	pk := &PrimaryKeyDef{Columns: cols}
 	if p.word("NOT", "ENFORCED") {
 		pk.NotEnforced = true
-	} else {
-		p.word("ENFORCED")
+	} else if p.isWord("ENFORCED") {
+		return sqlerr.NotSupported(p.pos(p.i), "an enforced PRIMARY KEY").WithHint("Write NOT ENFORCED or leave it out.")
 	}
 	pk.Span = p.span(lo, p.i)
 	t.PrimaryKey = pk

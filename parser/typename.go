@@ -2,6 +2,7 @@ package parser
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/internal/types"
@@ -26,13 +27,9 @@ var scalarTypes = map[string]types.Type{
 	"UUID": types.TUUID,
 }
 
-var typeNames = func() []string {
-	out := []string{"ARRAY", "ROW", "MAP"}
-	for n := range scalarTypes {
-		out = append(out, n)
-	}
-	return out
-}()
+// typeNames are the names offered as a hint.
+var typeNames = strings.Fields(`BOOLEAN SMALLINT INT INTEGER BIGINT REAL DOUBLE DECIMAL NUMERIC VARCHAR CHAR TEXT
+	STRING BYTES DATE TIME TIMESTAMP TIMESTAMPTZ TIMESTAMP_LTZ INTERVAL JSON UUID ARRAY ROW MAP`)
 
 // startsType reports that the current token is the first word of a type name.
 func (p *parser) startsType() bool {
