@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/streamsql/streamsql/checkpoint"
 	"github.com/streamsql/streamsql/internal/crashpoint"
@@ -87,7 +88,7 @@ func (s *Store) Get(ctx context.Context, name string) ([]byte, error) {
 	}
 	b, err := os.ReadFile(path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist) || isDir(path):
+	case missing(err) || isDir(path):
 		return nil, checkpoint.ErrNotFound
 	case err != nil:
 		return nil, failed(err, "read object %q", name)
@@ -97,6 +98,11 @@ func (s *Store) Get(ctx context.Context, name string) ([]byte, error) {
 		return nil, sqlerr.New(sqlerr.CodeCheckpoint, 0, "object %q is damaged: its checksum does not match", name)
 	}
 	return data, nil
+}
+
+// missing reports that nothing has that path, be it because a part of it is a file.
+func missing(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
 func isDir(path string) bool {
@@ -163,7 +169,7 @@ func (s *Store) List(ctx context.Context, prefix string) ([]string, error) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if errors.Is(err, fs.ErrNotExist) {
+		if missing(err) {
 			return nil
 		}
 		if err != nil {
@@ -209,7 +215,7 @@ func (s *Store) Delete(ctx context.Context, name string) error {
 		return nil
 	}
 	switch err := os.Remove(path); {
-	case errors.Is(err, fs.ErrNotExist):
+	case missing(err):
 		return nil
 	case err != nil:
 		return failed(err, "delete object %q", name)
