@@ -26,7 +26,7 @@ func (g *Generator) AppendCreditCard(dst []byte, n int64) []byte {
 		if k > 0 {
 			dst = append(dst, ' ')
 		}
-		x := r.below(10000)
+		x := r.Below(10000)
 		dst = append(dst, byte('0'+x/1000), byte('0'+x/100%10), byte('0'+x/10%10), byte('0'+x%10))
 	}
 	return dst
@@ -84,13 +84,13 @@ func (g *Generator) Reserve(n int64) int64 {
 func (g *Generator) Expires(n int64) int64 {
 	r := g.draw(fExpires, n)
 	at := g.Time(n)
-	return at + 1 + r.below(max(2*(g.Time(n+auctionLifetime)-at), 1))
+	return at + 1 + r.Below(max(2*(g.Time(n+auctionLifetime)-at), 1))
 }
 
 // Seller gives the person who opened auction n, three times in four the hot one.
 func (g *Generator) Seller(n int64) int64 {
 	r := g.draw(fSeller, n)
-	if r.below(4) > 0 {
+	if r.Below(4) > 0 {
 		return firstID + lastPerson(n)/hotStride*hotStride
 	}
 	return firstID + coldPerson(n, &r)
@@ -99,7 +99,7 @@ func (g *Generator) Seller(n int64) int64 {
 // Category gives the category of auction n.
 func (g *Generator) Category(n int64) int64 {
 	r := g.draw(fCategory, n)
-	return firstCategory + r.below(categories)
+	return firstCategory + r.Below(categories)
 }
 
 // AppendAuctionExtra appends the filling of auction n.
@@ -115,17 +115,17 @@ func (g *Generator) AppendAuctionExtra(dst []byte, n int64) []byte {
 func (g *Generator) BidAuction(n int64) int64 {
 	r := g.draw(fBidAuction, n)
 	last := lastAuction(n)
-	if r.below(2) > 0 {
+	if r.Below(2) > 0 {
 		return firstID + last/hotStride*hotStride
 	}
 	low := max(last-inFlight, 0)
-	return firstID + low + r.below(last+auctionLead-low+1)
+	return firstID + low + r.Below(last+auctionLead-low+1)
 }
 
 // Bidder gives the person who makes bid n, three times in four the hot one.
 func (g *Generator) Bidder(n int64) int64 {
 	r := g.draw(fBidder, n)
-	if r.below(4) > 0 {
+	if r.Below(4) > 0 {
 		return firstID + lastPerson(n)/hotStride*hotStride + 1
 	}
 	return firstID + coldPerson(n, &r)

@@ -145,9 +145,9 @@ const (
 	fTable
 )
 
-// random is splitmix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number
+// Random is splitmix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number
 // Generators, 2014).
-type random struct{ s uint64 }
+type Random struct{ s uint64 }
 
 func mix(x uint64) uint64 {
 	x ^= x >> 30
@@ -160,33 +160,37 @@ func mix(x uint64) uint64 {
 const golden = 0x9e3779b97f4a7c15
 
 // draw starts the random sequence of field f of event n.
-func (g *Generator) draw(f field, n int64) random { return draw(g.seed, f, n) }
+func (g *Generator) draw(f field, n int64) Random { return draw(g.seed, f, n) }
 
-func draw(seed uint64, f field, n int64) random {
-	return random{mix((seed ^ uint64(n)*0xd1342543de82ef95) + uint64(f)*golden)}
+func draw(seed uint64, f field, n int64) Random { return NewRandom(seed, uint64(f), n) }
+
+// NewRandom starts a sequence that depends on all three numbers.
+func NewRandom(seed, stream uint64, n int64) Random {
+	return Random{mix((seed ^ uint64(n)*0xd1342543de82ef95) + stream*golden)}
 }
 
-func (r *random) next() uint64 {
+// Next draws 64 bits.
+func (r *Random) Next() uint64 {
 	r.s += golden
 	return mix(r.s)
 }
 
-// below draws from 0 to n-1.
-func (r *random) below(n int64) int64 {
-	hi, _ := bits.Mul64(r.next(), uint64(n))
+// Below draws from 0 to n-1.
+func (r *Random) Below(n int64) int64 {
+	hi, _ := bits.Mul64(r.Next(), uint64(n))
 	return int64(hi)
 }
 
 // coldPerson draws one of the active people, or one of the next few.
-func coldPerson(n int64, r *random) int64 {
+func coldPerson(n int64, r *Random) int64 {
 	people := lastPerson(n) + 1
 	active := min(people, activePeople)
-	return people - active + r.below(active+personLead)
+	return people - active + r.Below(active+personLead)
 }
 
 // price draws log-uniformly from 100 to 100,000,000 cents.
-func price(r *random) int64 {
-	return int64(powerOfTen(r.next()) + 0.5)
+func price(r *Random) int64 {
+	return int64(powerOfTen(r.Next()) + 0.5)
 }
 
 // powerOfTen gives 100 * 10^(6u) for u = x / 2^64. It uses no library function, so

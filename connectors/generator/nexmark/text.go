@@ -8,10 +8,10 @@ import (
 
 // str appends a text of 3 to most-1 characters, letters and, one time in thirteen, the
 // blank character, which is trimmed at both ends when it is a space.
-func str(dst []byte, r *random, most int64, blank byte) []byte {
+func str(dst []byte, r *Random, most int64, blank byte) []byte {
 	start := len(dst)
-	for n := 3 + r.below(most-3); n > 0; {
-		x := r.next()
+	for n := 3 + r.Below(most-3); n > 0; {
+		x := r.Next()
 		for k := 0; k < 4 && n > 0; k, n = k+1, n-1 {
 			c := uint32(x&0xffff) * (13 * 26) >> 16
 			x >>= 16
@@ -30,7 +30,7 @@ func str(dst []byte, r *random, most int64, blank byte) []byte {
 }
 
 // extra appends a text that brings a row of size bytes near average bytes.
-func extra(dst []byte, r *random, size, average int) []byte {
+func extra(dst []byte, r *Random, size, average int) []byte {
 	d := average - size
 	if d <= 0 {
 		return dst
@@ -38,11 +38,11 @@ func extra(dst []byte, r *random, size, average int) []byte {
 	delta := (2*d + 5) / 10
 	n := d - delta
 	if delta > 0 {
-		n += int(r.below(int64(2 * delta)))
+		n += int(r.Below(int64(2 * delta)))
 	}
 	start := len(dst)
 	for len(dst)-start < n {
-		x := r.next()
+		x := r.Next()
 		// Each byte times 26 / 256, four in lanes of 16 bits at a time, is a letter.
 		const lanes = 0x00ff00ff00ff00ff
 		even := (x & lanes) * 26 >> 8 & lanes
@@ -61,7 +61,7 @@ var (
 	hotNames   = []string{"Google", "Facebook", "Baidu", "Apple"}
 )
 
-func pick(r *random, list []string) string { return list[r.below(int64(len(list)))] }
+func pick(r *Random, list []string) string { return list[r.Below(int64(len(list)))] }
 
 // channelTable holds the url of every channel: first the four hot ones, then
 // channel-0 to channel-9999.
@@ -79,7 +79,7 @@ func newChannelTable(seed uint64) (t channelTable) {
 			t.text = append(str(t.text, &r, 5, '_'), '/')
 		}
 		t.text = append(t.text, "item.htm?query=1"...)
-		if k := i - len(hotNames); k >= 0 && r.below(10) > 0 {
+		if k := i - len(hotNames); k >= 0 && r.Below(10) > 0 {
 			id := int64(int32(bits.Reverse32(uint32(k))))
 			t.text = strconv.AppendInt(append(t.text, "&channel_id="...), max(id, -id), 10)
 		}
@@ -93,7 +93,7 @@ func (t *channelTable) url(i int64) []byte { return t.text[t.off[i]:t.off[i+1]] 
 // channel draws the channel of bid n as a position in the table.
 func (g *Generator) channel(n int64) int64 {
 	r := g.draw(fChannel, n)
-	x := r.below(2 * channels)
+	x := r.Below(2 * channels)
 	if x < channels {
 		return x % int64(len(hotNames))
 	}
