@@ -241,8 +241,7 @@ func (a *assign) save() {
 	seq.Release()
 }
 
-// carried is the watermark that row i carries, the end of time before a row that is
-// known not to be late.
+// carried is the watermark by which row i is judged, or less when it is not late.
 func (a *assign) carried(b *vec.Batch, i int) int64 {
 	if b.RowWM == nil {
 		return b.WM
@@ -261,13 +260,12 @@ func (a *assign) forget(from, to int) {
 
 // note writes down the window with which the current row goes on.
 func (a *assign) note() {
+	if !a.begun {
+		return
+	}
 	at := [1]uint32{a.records[a.row]}
 	a.rest.Cells().Touch(at[:])
-	r := a.rest.Cells().Record(at[0])[a.rest.ValueOffset():]
-	r[restNext] = 0
-	if a.begun {
-		r[restNext] = mark(a.next)
-	}
+	a.rest.Cells().Record(at[0])[a.rest.ValueOffset()+restNext] = mark(a.next)
 }
 
 // load makes a batch of the rows that a restore found, in the order in which they
