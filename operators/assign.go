@@ -18,7 +18,8 @@ import (
 //
 // A batch that makes more rows than one call may emit is taken over into the state
 // first, row by row, and leaves it as its copies come out: a checkpoint between two
-// calls finds there what has not come out.
+// calls finds there what has not come out. Rows have no key here; they are filed
+// under a key group that the subtask owns.
 type assign struct {
 	win  windows
 	time int
@@ -224,6 +225,10 @@ func (a *assign) save() {
 	}
 	keys, hashes, ids := []*vec.Vector{seq}, make([]uint64, n), make([]uint32, n)
 	vec.HashColumns(keys, n, hashes)
+	span := 1 << 63 / uint64(a.ctx.KeyGroups) * 2
+	for k := range hashes {
+		hashes[k] = uint64(a.ctx.Owned.From)*span + hashes[k]%span
+	}
 	a.rest.Upsert(hashes, keys, nil, ids)
 	cells, base := a.rest.Cells(), a.rest.ValueOffset()
 	a.records = a.records[:0]

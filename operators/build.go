@@ -2,6 +2,7 @@ package operators
 
 import (
 	"github.com/streamsql/streamsql/internal/sqlerr"
+	"github.com/streamsql/streamsql/internal/stream"
 	"github.com/streamsql/streamsql/planner/plan"
 )
 
@@ -42,6 +43,10 @@ const defaultBatchRows = 4096
 func (c Context) withDefaults() Context {
 	if c.BatchRows <= 0 {
 		c.BatchRows = defaultBatchRows
+	}
+	if c.KeyGroups <= 0 {
+		c.KeyGroups = stream.DefaultKeyGroups
+		c.Owned = stream.GroupRange{To: c.KeyGroups}
 	}
 	if c.PartlyLate == nil {
 		c.PartlyLate = func(int) {}

@@ -48,16 +48,18 @@ type subtask struct {
 func (h *harness) start(parallelism int) {
 	h.wm = types.MinTime
 	h.check = opcheck.New(h.node.Changelog, h.node.Key)
-	for range parallelism {
-		h.subs = append(h.subs, &subtask{op: h.build()})
+	for i := range parallelism {
+		h.subs = append(h.subs, &subtask{op: h.build(i, parallelism)})
 	}
 	h.drain()
 }
 
-func (h *harness) build() operators.Operator {
+func (h *harness) build(subtask, parallelism int) operators.Operator {
 	op, err := operators.Build(h.node, operators.Context{
 		Inputs:    h.in,
 		BatchRows: h.batchRows,
+		Owned:     stream.RangeOf(subtask, parallelism, keyGroups),
+		KeyGroups: keyGroups,
 		Errors: func(_ *vec.Batch, e expr.RowError) error {
 			h.failed = append(h.failed, e)
 			return nil
@@ -222,7 +224,7 @@ func (h *harness) restore(parallelism int) {
 	old := h.subs
 	h.subs = nil
 	for i := range parallelism {
-		s := &subtask{op: h.build()}
+		s := &subtask{op: h.build(i, parallelism)}
 		if b := s.op.State(); b != nil {
 			owned := stream.RangeOf(i, parallelism, keyGroups)
 			if err := b.Restore(owned, keyGroups, parts); err != nil {

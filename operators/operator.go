@@ -6,6 +6,7 @@ package operators
 import (
 	"github.com/streamsql/streamsql/checkpoint/state"
 	"github.com/streamsql/streamsql/internal/expr"
+	"github.com/streamsql/streamsql/internal/stream"
 	"github.com/streamsql/streamsql/internal/types"
 	"github.com/streamsql/streamsql/internal/vec"
 )
@@ -54,4 +55,8 @@ type Context struct {
 	PartlyLate func(rows int)
 	// BatchRows is the target size of emitted batches.
 	BatchRows int
+	// Owned are the key groups of the subtask, out of KeyGroups in all: where rows
+	// without a key are filed. The zero values stand for all of 256.
+	Owned     stream.GroupRange
+	KeyGroups int
 }
