@@ -147,6 +147,14 @@ func (c *Coordinator) Newest() stream.Epoch {
 	return c.kept[len(c.kept)-1].manifest.Epoch
 }
 
+// last is the newest complete manifest of this attempt, or an empty one.
+func (c *Coordinator) last() *Manifest {
+	if n := len(c.kept); n > 0 && c.kept[n-1].manifest.Attempt == c.start.Manifest.Attempt {
+		return c.kept[n-1].manifest
+	}
+	return &Manifest{}
+}
+
 // Pending counts the complete epochs that some sink has not confirmed.
 func (c *Coordinator) Pending() int {
 	n := 0
@@ -229,7 +237,7 @@ func (c *Coordinator) advance() {
 		return
 	}
 	switch {
-	case c.phase == ending:
+	case c.phase == ending, c.phase == lastRows && c.before != nil && !c.stopping, c.last().Finished:
 		return
 	case c.phase == lastSeal:
 		c.trigger(false, true)
@@ -342,6 +350,8 @@ func (c *Coordinator) manifestRead(e ManifestRead) {
 		c.cur.reading = false
 	case e.Found && e.Attempt == c.start.Manifest.Attempt:
 		c.completed(e.Checksum)
+	case e.Found && e.Attempt < c.start.Manifest.Attempt:
+		c.fail(overtaken(e.Epoch))
 	case e.Found:
 		c.fail(&sqlerr.Error{Class: sqlerr.User, Code: sqlerr.CodeFenced,
 			Msg: "another run of this job has made this checkpoint and this one ends"})
@@ -570,13 +580,16 @@ func (c *Coordinator) endedTask(t TaskID) {
 
 // finishIfDone ends the job when its last checkpoint is confirmed and saved.
 func (c *Coordinator) finishIfDone() {
-	if len(c.kept) == 0 || c.cur != nil || c.saving || c.Pending() > 0 {
-		return
-	}
-	last := c.kept[len(c.kept)-1].manifest
-	if last.Attempt != c.start.Manifest.Attempt || !last.Stopped && !last.Finished {
+	last := c.last()
+	if !last.Stopped && !last.Finished || c.cur != nil || c.saving || c.Pending() > 0 {
 		return
 	}
 	c.do(Finish{Stopped: last.Stopped})
 	c.done = true
+}
+
+// String describes where the protocol stands, for diagnosis.
+func (c *Coordinator) String() string {
+	return fmt.Sprintf("phase %d, stopping %v, %d of %d sources drained, %d of %d tasks ended, saving %v, done %v",
+		c.phase, c.stopping, len(c.drained), len(c.start.Sources), len(c.ended), len(c.tasks), c.saving, c.done)
 }

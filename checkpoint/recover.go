@@ -73,10 +73,20 @@ func Epochs(ctx context.Context, s Store, job string) (live []stream.Epoch, high
 	return live, highest, nil
 }
 
+// ErrOvertaken is in the error of a manifest that cannot be made because an earlier
+// attempt, thought dead, has made one since this attempt started. What it made is a
+// checkpoint, and the job has to go on from there.
+var ErrOvertaken = errors.New("an earlier attempt has made a checkpoint")
+
+func overtaken(e stream.Epoch) error {
+	return sqlerr.Externalf(sqlerr.CodeCheckpoint, ErrOvertaken, "checkpoint %d is there already", e)
+}
+
 // Put creates a manifest as the successor of the newest and then looks for a higher
 // attempt. It returns the checksum. CodeFenced means that another attempt has taken
-// over, whether or not the manifest was made; ErrExists that the name is taken; on
-// any other error the manifest may exist.
+// over, whether or not the manifest was made; ErrOvertaken that this attempt must
+// start again; ErrExists that the name is taken; on any other error the manifest
+// may exist.
 func Put(ctx context.Context, s Store, m *Manifest) (string, error) {
 	live, _, err := Epochs(ctx, s, m.Job)
 	if err != nil {
@@ -91,10 +101,16 @@ func Put(ctx context.Context, s Store, m *Manifest) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if other.Attempt != m.Attempt {
+		switch {
+		case other.Attempt > m.Attempt:
 			return "", &sqlerr.Error{Class: sqlerr.User, Code: sqlerr.CodeFenced,
 				Msg: fmt.Sprintf("attempt %d of this job made checkpoint %d and attempt %d ends", other.Attempt, e, m.Attempt)}
+		case other.Attempt < m.Attempt:
+			return "", overtaken(e)
 		}
+	}
+	if err := CheckAttempt(ctx, s, m.Job, m.Attempt); err != nil {
+		return "", err
 	}
 	data, err := json.Marshal(m)
 	if err != nil {

@@ -41,7 +41,9 @@ func (a *attempt) build(ctx context.Context, m *checkpoint.Manifest) error {
 					return err
 				}
 			}
-			t.mergedWM = t.chain.nodes[0].inWM
+			if t.chain.nodes[0].op != nil {
+				t.mergedWM = t.chain.nodes[0].inWM
+			}
 		}
 		a.restoreCounts(m)
 	}
@@ -211,6 +213,13 @@ func (a *attempt) openSplits(ctx context.Context, m *checkpoint.Manifest) error 
 			if err := a.openSplit(ctx, t, dec, s, old, ok); err != nil {
 				return at(t.src.Pos, err)
 			}
+		}
+		if len(t.splits) == 0 {
+			continue
+		}
+		// The watermark of splits that have all ended counts until End is sent.
+		for i, s := range t.splits {
+			t.in[i].ended = s.ended && !t.allEnded()
 		}
 		t.merge()
 	}

@@ -219,9 +219,13 @@ func (n *chainNode) inputSchema(b *vec.Batch) types.Schema {
 	return nil
 }
 
-// restoreWatermark sets what a node's operator had been told.
+// restoreWatermark sets what a node's operator had been told. A source has its
+// watermark from its splits.
 func (n *chainNode) restoreWatermark(w int64) {
+	if n.op == nil {
+		return
+	}
 	n.inWM = w
 	n.count.wm.Store(w)
-	n.start = n.op != nil
+	n.start = true
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/streamsql/streamsql/checkpoint"
 	"github.com/streamsql/streamsql/connectors"
+	"github.com/streamsql/streamsql/internal/crashpoint"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/internal/stream"
 	"github.com/streamsql/streamsql/internal/types"
@@ -69,10 +70,10 @@ func (a *attempt) commit(ctx context.Context, g *group, m *checkpoint.Manifest, 
 			parts = append(parts, a.part(s))
 		}
 	}
-	crash("before-commit")
+	crashpoint.Here("before-commit")
 	err := g.committer.Commit(ctx, id, parts)
 	if err == nil {
-		crash("after-commit")
+		crashpoint.Here("after-commit")
 		return nil
 	}
 	if e := sqlerr.As(err); e != nil && e.Class == sqlerr.User && e.Code != sqlerr.CodeFenced {

@@ -8,11 +8,9 @@ import (
 
 	"github.com/streamsql/streamsql/checkpoint"
 	"github.com/streamsql/streamsql/connectors"
+	"github.com/streamsql/streamsql/internal/clock"
 	"github.com/streamsql/streamsql/planner/plan"
 )
-
-// Clock tells the time; the runtime alone reads it.
-type Clock interface{ Now() time.Time }
 
 // Config is a job to run.
 type Config struct {
@@ -29,7 +27,7 @@ type Config struct {
 	// Connector finds a connector by name.
 	Connector func(name string) (connectors.Connector, bool)
 	Env       connectors.Env
-	Clock     Clock // nil for the system's
+	Clock     clock.Clock // nil for the system's
 	Settings  checkpoint.Settings
 	// Parallelism of nodes that do not say theirs; 0 is 1.
 	Parallelism int
@@ -67,7 +65,7 @@ func (c Config) withDefaults() Config {
 		c.Parallelism = 1
 	}
 	if c.Clock == nil {
-		c.Clock = systemClock{}
+		c.Clock = clock.System
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
@@ -81,10 +79,6 @@ func (c Config) withDefaults() Config {
 	c.Settings = c.Settings.WithDefaults()
 	return c
 }
-
-type systemClock struct{}
-
-func (systemClock) Now() time.Time { return time.Now() }
 
 // tickClock is the time that an attempt's tasks see: that of the last tick.
 type tickClock struct{ us atomic.Int64 }

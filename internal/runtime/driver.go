@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/streamsql/streamsql/checkpoint"
+	"github.com/streamsql/streamsql/internal/crashpoint"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 )
 
@@ -125,14 +126,16 @@ func (d *driver) act(act checkpoint.Action) {
 }
 
 func (d *driver) putManifest(ctx context.Context, m *checkpoint.Manifest) {
-	crash("before-manifest")
+	crashpoint.Here("before-manifest")
 	sum, err := checkpoint.Put(ctx, d.run.cfg.Store, m)
 	switch {
 	case err == nil:
-		crash("after-manifest")
+		crashpoint.Here("after-manifest")
 		d.put(checkpoint.ManifestCreated{Epoch: m.Epoch, Checksum: sum})
 	case sqlerr.CodeOf(err) == sqlerr.CodeFenced:
 		d.put(checkpoint.AttemptSuperseded{})
+	case errors.Is(err, checkpoint.ErrOvertaken):
+		d.run.fail("", err)
 	default:
 		d.put(checkpoint.ManifestFailed{Epoch: m.Epoch, Err: err})
 	}
@@ -218,10 +221,10 @@ func (d *driver) sweep(ctx context.Context, kind int) {
 		case nil:
 			return
 		case checkpoint.Collect:
-			crash("before-collect")
+			crashpoint.Here("before-collect")
 			err = checkpoint.Sweep(ctx, d.run.cfg.Store, d.run.job, d.run.n, act.Keep)
 		case checkpoint.Release:
-			crash("before-release")
+			crashpoint.Here("before-release")
 			err = d.run.release(ctx, act.Manifest)
 		}
 		switch {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/streamsql/streamsql/checkpoint"
 	"github.com/streamsql/streamsql/internal/sqlerr"
-	"github.com/streamsql/streamsql/internal/types"
 	"github.com/streamsql/streamsql/internal/vec"
 )
 
@@ -25,7 +24,7 @@ type Job struct {
 	stop      *checkpoint.StopRequested
 	restarts  int
 	lastError error
-	started   time.Time
+	started   int64
 
 	err     error // once done is closed
 	stopped bool
@@ -100,7 +99,7 @@ func (j *Job) prepare(ctx context.Context) (*running, error) {
 	actx, cancel := context.WithCancel(ctx)
 	r := &running{cancel: cancel}
 	r.exec = newGoroutines(actx, func(x actor, err error) { r.fail(x.where(), err) })
-	a, err := newAttempt(actx, j.cfg, j.id, r.exec, types.Micros(j.cfg.Clock.Now()))
+	a, err := newAttempt(actx, j.cfg, j.id, r.exec, j.cfg.Clock.Now())
 	if err != nil {
 		cancel()
 		return nil, err
@@ -197,7 +196,7 @@ func (j *Job) runOnce(ctx context.Context, r *running) (stopped bool, err error)
 	for r.exec.ctx.Err() == nil {
 		select {
 		case <-ticker.C:
-			r.tick(types.Micros(j.cfg.Clock.Now()))
+			r.tick(j.cfg.Clock.Now())
 		case <-r.exec.ctx.Done():
 		}
 	}

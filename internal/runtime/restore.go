@@ -25,7 +25,7 @@ func (a *attempt) recover(ctx context.Context) error {
 	for i := len(live) - 1; i >= 0; i-- {
 		m, sum, err := checkpoint.Load(ctx, a.cfg.Store, a.job, live[i])
 		if err == nil {
-			err = a.startFrom(ctx, m, sum)
+			err = a.startFrom(ctx, m, sum, live[:i])
 		}
 		if err == nil {
 			return a.loadKept(ctx, live[:i])
@@ -54,52 +54,75 @@ func (a *attempt) recover(ctx context.Context) error {
 	return a.build(ctx, nil)
 }
 
-// startFrom starts from a manifest.
-func (a *attempt) startFrom(ctx context.Context, m *checkpoint.Manifest, sum string) error {
-	pending, err := a.checkFences(m)
-	if err != nil {
-		return err
+// startFrom starts from a manifest; older are the epochs before it.
+func (a *attempt) startFrom(ctx context.Context, m *checkpoint.Manifest, sum string, older []stream.Epoch) error {
+	pending := make([][]due, len(a.groups))
+	for i, g := range a.groups {
+		var err error
+		if pending[i], err = a.checkFence(ctx, g, due{m, sum}, older); err != nil {
+			return err
+		}
 	}
 	if err := a.build(ctx, m); err != nil {
 		return err
 	}
-	for _, g := range pending {
-		if err := a.commit(ctx, g, m, sum); err != nil {
-			return fmt.Errorf("commit of epoch %d, left pending: %w", m.Epoch, err)
+	for i, g := range a.groups {
+		for _, d := range pending[i] {
+			if err := a.commit(ctx, g, d.m, d.sum); err != nil {
+				return fmt.Errorf("commit of epoch %d, left pending: %w", d.m.Epoch, err)
+			}
 		}
 	}
 	return nil
 }
 
-// checkFences compares what the targets remember with a manifest and returns the
-// groups that have still to commit it.
-func (a *attempt) checkFences(m *checkpoint.Manifest) ([]*group, error) {
-	var pending []*group
-	for _, g := range a.groups {
-		for _, s := range m.Sinks {
-			if slices.Contains(g.nodes, s.Node) && s.Target != g.name {
-				return nil, sqlerr.New(sqlerr.CodeFenced, 0, "the sink's target is not the one of checkpoint %d", m.Epoch).
-					WithDetail("The checkpoint belongs to %s, the target is %s.", s.Target, g.name).
-					WithHint("Start with --fresh to begin anew in the new target.")
-			}
+// due is a manifest that a group has still to commit.
+type due struct {
+	m   *checkpoint.Manifest
+	sum string
+}
+
+// checkFence compares what a target remembers with the newest manifest and returns
+// what it has still to commit, in order: nothing, or the manifests that lead from its
+// fence to the newest one.
+func (a *attempt) checkFence(ctx context.Context, g *group, newest due, older []stream.Epoch) ([]due, error) {
+	m := newest.m
+	for _, s := range m.Sinks {
+		if slices.Contains(g.nodes, s.Node) && s.Target != g.name {
+			return nil, sqlerr.New(sqlerr.CodeFenced, 0, "the sink's target is not the one of checkpoint %d", m.Epoch).
+				WithDetail("The checkpoint belongs to %s, the target is %s.", s.Target, g.name).
+				WithHint("Start with --fresh to begin anew in the new target.")
 		}
-		at := g.fence.Epoch
-		if !g.fence.Known || g.fence.Job != a.job {
-			at = 0
+	}
+	at := g.fence.Epoch
+	if !g.fence.Known || g.fence.Job != a.job {
+		at = 0
+	}
+	if at > m.Epoch {
+		return nil, lostCheckpoints(g, m.Epoch)
+	}
+	var chain []due
+	for d, i := newest, len(older)-1; d.m.Epoch != at; i-- {
+		chain = append(chain, d)
+		if d.m.Prev == at {
+			break
 		}
-		switch {
-		case at == m.Epoch:
-		case at == m.Prev:
-			pending = append(pending, g)
-		case at > m.Epoch:
-			return nil, lostCheckpoints(g, m.Epoch)
-		default:
+		for i >= 0 && older[i] > d.m.Prev {
+			i--
+		}
+		if i < 0 || older[i] != d.m.Prev || d.m.Prev < at {
 			return nil, sqlerr.New(sqlerr.CodeFenced, 0, "target %s is at epoch %d and the checkpoint at %d follows epoch %d", g.name, at, m.Epoch, m.Prev).
 				WithDetail("The target was probably restored from a backup: epochs %d to %d are missing in it.", at+1, m.Prev).
 				WithHint("Restore the matching checkpoints, or start with --fresh into an empty target.")
 		}
+		prev, sum, err := checkpoint.Load(ctx, a.cfg.Store, a.job, older[i])
+		if err != nil {
+			return nil, err
+		}
+		d = due{prev, sum}
 	}
-	return pending, nil
+	slices.Reverse(chain)
+	return chain, nil
 }
 
 func lostCheckpoints(g *group, e stream.Epoch) error {

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/streamsql/streamsql/checkpoint"
+	"github.com/streamsql/streamsql/internal/crashpoint"
 	"github.com/streamsql/streamsql/internal/stream"
 )
 
@@ -28,7 +29,7 @@ func (t *task) store(f *flight, done checkpoint.TaskSealed) {
 	// The task must not see blobs appear: they are filled in on a copy and taken over
 	// with Complete, after the event has gone through the driver.
 	run.exec.background(func(ctx context.Context) {
-		crash("before-store")
+		crashpoint.Here("before-store")
 		for i, p := range f.parts {
 			blob, err := writeSnapshot(ctx, run, f.epoch, id, i, p)
 			if err != nil {
@@ -43,7 +44,7 @@ func (t *task) store(f *flight, done checkpoint.TaskSealed) {
 			}
 			p.blobs = append(slices.Clone(p.blobs), *blob)
 		}
-		crash("after-seal")
+		crashpoint.Here("after-seal")
 		fill(done.States, f.parts)
 		run.event(done)
 	})

@@ -2,6 +2,8 @@ package runtime
 
 import (
 	"context"
+	"fmt"
+	"strings"
 
 	"github.com/streamsql/streamsql/checkpoint"
 )
@@ -92,3 +94,22 @@ func (s *Simulation) Epoch() uint64 { return s.a.driver.status.get().epoch }
 
 // Close gives up connections. What was not done will never be: a process that died.
 func (s *Simulation) Close() error { return s.a.close() }
+
+// Dump describes what every task is doing, for a simulation that does not end.
+func (s *Simulation) Dump() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\nepoch %d in flight, newest %d, pending %d, calls %d\n", s.a.driver.coord.String(), s.a.driver.coord.Epoch(), s.a.driver.coord.Newest(), s.a.driver.coord.Pending(), len(s.exec.calls))
+	for _, t := range s.a.tasks {
+		fmt.Fprintf(&b, "%s: align %d ready %v last %d queued %d gathered %d end due %v ended %v ports", t.where(), t.align, t.ready, t.last,
+			t.chain.box.queued, t.chain.box.gathered, t.endDue, t.ended)
+		for i, p := range t.in {
+			n := 0
+			if i < len(t.box.ports) {
+				n = t.box.ports[i].n
+			}
+			fmt.Fprintf(&b, " {%d wm %d ended %v aligned %v}", n, p.wm, p.ended, p.aligned)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}

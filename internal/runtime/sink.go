@@ -8,6 +8,7 @@ import (
 	"github.com/streamsql/streamsql/checkpoint"
 	"github.com/streamsql/streamsql/checkpoint/state"
 	"github.com/streamsql/streamsql/connectors"
+	"github.com/streamsql/streamsql/internal/crashpoint"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/internal/stream"
 	"github.com/streamsql/streamsql/internal/vec"
@@ -170,7 +171,7 @@ func (t *sinkTask) seal() error {
 	if t.held != nil {
 		t.rejoin(t.held.epoch)
 	}
-	crash("before-seal")
+	crashpoint.Here("before-seal")
 	if t.writer != nil {
 		if err := t.flush(); err != nil {
 			return err

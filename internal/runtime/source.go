@@ -26,7 +26,6 @@ type sourceTask struct {
 	part    int
 	stopped bool // a stop barrier was taken
 	drained bool // told the coordinator
-	sendEnd bool
 }
 
 // split is one ordered sequence and how far it has been processed.
@@ -100,7 +99,7 @@ func (t *sourceTask) control() bool {
 			for i := range t.in {
 				t.in[i].ended = true
 			}
-			t.merge()
+			t.merge() // nothing is live any more
 		case ctlAbort:
 			t.abort(c.epoch)
 			t.stopped = false

@@ -93,7 +93,7 @@ func (j *Job) Status() Status {
 	j.mu.Lock()
 	a := j.cur
 	s := Status{Job: j.id, Name: j.cfg.Name, Restarts: j.restarts, LastError: j.lastError,
-		Uptime: j.cfg.Clock.Now().Sub(j.started)}
+		Uptime: time.Duration(j.cfg.Clock.Now()-j.started) * time.Microsecond}
 	j.mu.Unlock()
 	s.Attempt = a.n
 	at := make([]int, len(a.cfg.Plan.Nodes))

@@ -57,7 +57,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 	list := map[string]connectors.Connector{"sim": w.table.Connector(), "early": w.early.Connector(), "db": w.db.Connector()}
 	w.cfg = runtime.Config{Plan: jobPlan(t), Store: w.store, Name: "job", SQL: "sim", Program: "test",
 		Connector: func(name string) (connectors.Connector, bool) { c, ok := list[name]; return c, ok },
-		Settings: checkpoint.Settings{Interval: int64(1+rng.IntN(50)) * 1000, Timeout: int64(20+rng.IntN(200)) * 1000,
+		Settings: checkpoint.Settings{Interval: int64(1+rng.IntN(50)) * 1000, Timeout: int64(50+rng.IntN(500)) * 1000,
 			TolerableFailures: rng.IntN(3) + 1, Retained: 1 + rng.IntN(3), MaxPendingCommits: 1 + rng.IntN(2)},
 	}
 	w.faults(rng.IntN(4))
@@ -97,6 +97,7 @@ func (w *world) run() error {
 		}
 		if w.starts > 12 {
 			w.faults(0)
+			w.cfg.Settings.Timeout = 60e6
 		}
 		finished, err := w.attempt()
 		if err != nil {
@@ -135,8 +136,8 @@ func (w *world) attempt() (finished bool, err error) {
 	}
 	for step := 0; ; step++ {
 		w.steps++
-		if step > 2_000_000 {
-			return false, fmt.Errorf("no end after %d steps of an attempt", step)
+		if step > 400_000 {
+			return false, fmt.Errorf("no end after %d steps of an attempt\n%s", step, s.Dump())
 		}
 		if step >= life {
 			if w.rng.IntN(2) == 0 {
