@@ -225,9 +225,11 @@ func (a *assign) save() {
 	}
 	keys, hashes, ids := []*vec.Vector{seq}, make([]uint64, n), make([]uint32, n)
 	vec.HashColumns(keys, n, hashes)
-	span := 1 << 63 / uint64(a.ctx.KeyGroups) * 2
-	for k := range hashes {
-		hashes[k] = uint64(a.ctx.Owned.From)*span + hashes[k]%span
+	if groups := uint64(a.ctx.KeyGroups); groups > 1 {
+		span := 1 << 63 / groups * 2
+		for k := range hashes {
+			hashes[k] = uint64(a.ctx.Owned.From)*span + hashes[k]%span
+		}
 	}
 	a.rest.Upsert(hashes, keys, nil, ids)
 	cells, base := a.rest.Cells(), a.rest.ValueOffset()

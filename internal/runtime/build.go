@@ -131,9 +131,10 @@ func (a *attempt) newOperator(t *task, cn *chainNode) error {
 		inputs[i] = schemaOf(a.graph.plan, e)
 	}
 	cn.inputs = inputs
-	op, err := operators.Build(n, operators.Context{Inputs: inputs, BatchRows: a.cfg.BatchRows,
-		Errors: func(b *vec.Batch, e expr.RowError) error { return cn.rowFailed(b, e) },
-		Late:   func(b *vec.Batch, rows []int32) error { cn.rowsLate(b, rows); return nil },
+	op, err := operators.Build(n, operators.Context{Inputs: inputs, BatchRows: a.cfg.BatchRows, Owned: t.groups,
+		KeyGroups: max(a.graph.plan.KeyGroups, 1),
+		Errors:    func(b *vec.Batch, e expr.RowError) error { return cn.rowFailed(b, e) },
+		Late:      func(b *vec.Batch, rows []int32) error { cn.rowsLate(b, rows); return nil },
 		PartlyLate: func(rows int) {
 			cn.count.codes.add("partly late", int64(rows))
 		},
