@@ -21,3 +21,5 @@ func charOffset(s []byte, n int) int {
 	}
 	return i
 }
+
+func runeCount(s []byte) int { return utf8.RuneCount(s) }

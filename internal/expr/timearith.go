@@ -220,25 +220,23 @@ func addIntervals(sign int64) kernel {
 func scaleInterval(op byte) kernel {
 	return rowInterval(func(k *kctx, a []*vec.Vector, i int, out *vec.Vector) (types.IntervalValue, bool) {
 		f := a[1].F64[i]
-		if op == '/' {
-			if f == 0 {
-				divisionByZero(k, out, i)
-				return types.IntervalValue{}, false
+		if op == '/' && f == 0 {
+			divisionByZero(k, out, i)
+			return types.IntervalValue{}, false
+		}
+		scale := func(v float64) float64 {
+			if op == '/' {
+				return v / f
 			}
-			f = 1 / f
+			return v * f
 		}
 		x := a[0].Iv[i]
-		m := float64(x.Months) * f
-		d := float64(x.Days) * f
-		us := float64(x.Micros) * f
-		if op == '/' {
-			g := a[1].F64[i]
-			m, d, us = float64(x.Months)/g, float64(x.Days)/g, float64(x.Micros)/g
-		}
+		m, d := scale(float64(x.Months)), scale(float64(x.Days))
 		months, days := math.Trunc(m), math.Trunc(d)
 		fromMonths := roundMicro((m - months) * 30)
 		more := math.Trunc(fromMonths)
-		us += roundMicro((fromMonths-more)+(d-days)) * float64(vec.MicrosPerDay)
+		seconds := roundMicro((d - days + fromMonths - more) * float64(vec.MicrosPerDay) / 1e6)
+		us := scale(float64(x.Micros)) + seconds*1e6
 		days += more
 		if math.Abs(months) > math.MaxInt32 || math.Abs(days) > math.MaxInt32 || !(math.Abs(us) < 9e18) {
 			k.overflow(out, i)
@@ -248,5 +246,5 @@ func scaleInterval(op byte) kernel {
 	})
 }
 
-// roundMicro rounds to a millionth, against the noise of fractions of a day.
+// roundMicro rounds to a millionth, as PostgreSQL does between the parts.
 func roundMicro(x float64) float64 { return math.RoundToEven(x*1e6) / 1e6 }

@@ -1,6 +1,7 @@
 package vec
 
 import (
+	"bytes"
 	"math"
 
 	"github.com/streamsql/streamsql/internal/types"
@@ -218,7 +219,8 @@ func (p *timeScanner) signed() (neg bool, whole int64, frac float64, f Fault) {
 }
 
 // intervalPart reads "n unit", "HH:MM[:SS]" or "Y-M"; bare reports a number without a
-// unit, which stands for seconds and must be the last.
+// unit, which stands for days before a time of day, else for seconds and must be the
+// last.
 func (p *timeScanner) intervalPart(sum *intervalSum) (bare bool, f Fault) {
 	neg, whole, frac, f := p.signed()
 	if f != Fine {
@@ -272,6 +274,10 @@ func (p *timeScanner) intervalPart(sum *intervalSum) (bare bool, f Fault) {
 		p.i++
 	}
 	if start == p.i {
+		if bytes.IndexByte(p.s[p.i:], ':') >= 0 {
+			sum.add(&intervalUnits[5], whole, frac)
+			return false, Fine
+		}
 		sum.add(&intervalUnits[2], whole, frac)
 		return true, Fine
 	}
