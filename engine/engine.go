@@ -20,7 +20,6 @@ import (
 	"github.com/streamsql/streamsql/connectors"
 	"github.com/streamsql/streamsql/connectors/all"
 	"github.com/streamsql/streamsql/connectors/nats/embedded"
-	"github.com/streamsql/streamsql/internal/clock"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 )
 
@@ -49,13 +48,14 @@ type Options struct {
 	Log    *slog.Logger
 	// Connectors are an embedder's own, beside the built-in ones.
 	Connectors []connectors.Connector
-	Clock  clock.Clock
 	// BatchRows bounds the rows of a batch; 0 is the default. Tests cut with it.
 	BatchRows int
 }
 
 // Engine is one process's catalog and jobs. Its methods are safe for concurrent use.
 type Engine struct {
+	ctx     context.Context // of the jobs: not of the call that starts them
+	cancel  context.CancelFunc
 	opts    Options
 	temp    bool
 	base    settings
@@ -68,11 +68,8 @@ type Engine struct {
 }
 
 // Open opens the data directory. It starts no job and no server.
-func Open(_ context.Context, o Options) (*Engine, error) {
+func Open(ctx context.Context, o Options) (*Engine, error) {
 	e := &Engine{opts: o, base: settings{}, jobs: make(map[string]*Job)}
-	if e.opts.Clock == nil {
-		e.opts.Clock = clock.System
-	}
 	if e.opts.Log == nil {
 		e.opts.Log = slog.New(slog.DiscardHandler)
 	}
@@ -101,6 +98,7 @@ func Open(_ context.Context, o Options) (*Engine, error) {
 		return nil, err
 	}
 	e.store = store
+	e.ctx, e.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	return e, nil
 }
 
@@ -129,6 +127,7 @@ func (e *Engine) Close(ctx context.Context) error {
 			errs = append(errs, j.Stop(ctx, ""))
 		}
 	}
+	e.cancel()
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.nats != nil {

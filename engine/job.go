@@ -2,10 +2,12 @@ package engine
 
 import (
 	"context"
-	"fmt"
+	"encoding/json"
 	"path/filepath"
 	"time"
 
+	"github.com/streamsql/streamsql/checkpoint"
+	"github.com/streamsql/streamsql/checkpoint/memstore"
 	"github.com/streamsql/streamsql/connectors"
 	"github.com/streamsql/streamsql/connectors/format"
 	"github.com/streamsql/streamsql/internal/catalog"
@@ -36,14 +38,10 @@ type Start struct {
 	Fresh bool
 	// FromSavepoint is a savepoint's directory; the job gets a new id.
 	FromSavepoint string
-	// AllowNonRestored accepts a savepoint with state that the job has no place for.
-	AllowNonRestored bool
 	// TakeOver takes targets from another job.
 	TakeOver bool
 	// Continue goes on with a finished bounded job from its positions.
 	Continue bool
-	// ReplayIntoSinks lets keyed sinks be behind what their target already holds.
-	ReplayIntoSinks bool
 }
 
 // Job is a job of this process.
@@ -77,7 +75,7 @@ func (q *Query) Stop() {
 }
 
 // Status tells how the query is doing.
-func (q *Query) Status() runtime.Status { return q.job.Status() }
+func (q *Query) Status() Status { return statusOf(q.job) }
 
 // Running reports whether the job has not ended.
 func (j *Job) Running() bool {
@@ -100,26 +98,13 @@ func (j *Job) Done() <-chan struct{} { return j.run.Done() }
 func (j *Job) Stop(ctx context.Context, path string) error { return j.run.Stop(ctx, path) }
 
 // Cancel ends the job at once; the last complete checkpoint stays.
-func (j *Job) Cancel() error {
-	j.run.Cancel()
-	err := j.run.Wait()
-	if sqlerr.CodeOf(err) == sqlerr.CodeCancelled {
-		return nil
-	}
-	return err
-}
+func (j *Job) Cancel() { j.run.Cancel() }
+
+// Bounded reports that all input of the job ends by itself.
+func (j *Job) Bounded() bool { return bounded(j.Plan) }
 
 // Savepoint makes a savepoint of the running job.
 func (j *Job) Savepoint(ctx context.Context, path string) error { return j.run.Savepoint(ctx, path) }
-
-// Status tells how the job is doing.
-func (j *Job) Status() runtime.Status { return j.run.Status() }
-
-func (j *Job) row() []string {
-	st := j.Status()
-	return []string{j.Name, st.State, fmt.Sprint(st.RowsIn), fmt.Sprint(st.RowsOut), fmt.Sprint(st.Late),
-		fmt.Sprint(st.Errors), fmt.Sprint(st.Epoch), fmt.Sprint(st.Restarts), stamp(j.Started.UnixMicro())}
-}
 
 // planOptions are what the planner gets.
 func (e *Engine) planOptions(s settings, extra *connectors.Connector) planner.Options {
@@ -156,20 +141,52 @@ func (e *Engine) plan(spec jobSpec, show *connectors.Connector) (*plan.Plan, err
 
 // start plans and starts a job that goes on in the background.
 func (e *Engine) start(ctx context.Context, spec jobSpec) (*Job, error) {
-	p := spec.stored
-	if p == nil {
-		var err error
-		if p, err = e.plan(spec, nil); err != nil {
-			return nil, err
-		}
+	p, err := e.planOrStored(spec)
+	if err != nil {
+		return nil, err
 	}
 	return e.add(spec.name, func() (*Job, error) {
-		r, err := e.launch(ctx, spec, p, nil)
+		r, err := e.launch(spec, p, nil)
 		if err != nil {
 			return nil, err
 		}
 		return &Job{Name: spec.name, SQL: spec.src, Plan: p, Started: time.Now(), run: r}, nil
 	})
+}
+
+// planOrStored gives the plan to run: that of the job's newest checkpoint when its text
+// has not changed, so that a later version goes on with what the state was made by.
+func (e *Engine) planOrStored(spec jobSpec) (*plan.Plan, error) {
+	if spec.stored != nil {
+		return spec.stored, nil
+	}
+	if !spec.how.Fresh && spec.how.FromSavepoint == "" {
+		m, err := runtime.Latest(e.ctx, e.store, spec.name)
+		if err != nil {
+			return nil, err
+		}
+		if m != nil && m.SQL == spec.src {
+			return decodePlan(m)
+		}
+		if m != nil {
+			return nil, sqlerr.New(sqlerr.CodeStateMismatch, 0, "the text of job %q is not that of its last checkpoint (epoch %d)", spec.name, m.Epoch).
+				WithHint("Start it with --fresh to begin anew, or give it another name with SET 'job.name' = '…'.")
+		}
+	}
+	return e.plan(spec, nil)
+}
+
+// decodePlan reads the plan of a manifest.
+func decodePlan(m *checkpoint.Manifest) (*plan.Plan, error) {
+	p := &plan.Plan{}
+	if err := json.Unmarshal(m.Plan, p); err != nil {
+		return nil, &sqlerr.Error{Class: sqlerr.User, Code: sqlerr.CodeCheckpoint, Msg: "the stored plan cannot be read", Err: err}
+	}
+	if p.Version > plan.Version {
+		return nil, sqlerr.New(sqlerr.CodeCheckpoint, 0, "the stored plan has version %d, and this program reads up to version %d", p.Version, plan.Version).
+			WithHint("Use a later version of streamsql.")
+	}
+	return p, nil
 }
 
 // query plans and starts a SELECT; its rows come through the returned Query.
@@ -186,7 +203,7 @@ func (e *Engine) query(ctx context.Context, st *parser.QueryStmt, src string, sn
 		return nil, err
 	}
 	pipe.schema = schema
-	r, err := e.launch(ctx, spec, p, &conn)
+	r, err := e.launch(spec, p, &conn)
 	if err != nil {
 		return nil, err
 	}
@@ -214,46 +231,89 @@ func updating(p *plan.Plan) bool {
 	return false
 }
 
-// launch hands a plan to the runtime.
-func (e *Engine) launch(ctx context.Context, spec jobSpec, p *plan.Plan, extra *connectors.Connector) (*runtime.Job, error) {
+// launch hands a plan to the runtime. A query (show is set) keeps nothing: it lives in
+// memory, takes no checkpoints, and ends with its first failure.
+func (e *Engine) launch(spec jobSpec, p *plan.Plan, show *connectors.Connector) (*runtime.Job, error) {
+	cfg, err := e.config(spec, p, show)
+	if err != nil {
+		return nil, err
+	}
+	return runtime.Start(e.ctx, cfg)
+}
+
+// config is a job as the runtime wants it.
+func (e *Engine) config(spec jobSpec, p *plan.Plan, show *connectors.Connector) (runtime.Config, error) {
+	var none runtime.Config
 	env := connectors.Env{DataDir: e.opts.DataDir, Stdout: e.opts.Stdout, OutputFormat: e.opts.Format}
+	if usesDefaultNATS(p) {
+		url, err := e.NATSURL()
+		if err != nil {
+			return none, err
+		}
+		env.NATSURL = url
+	}
+	cfg := runtime.Config{
+		Plan:          p,
+		Store:         e.store,
+		Name:          spec.name,
+		SQL:           spec.src,
+		Program:       Version,
+		Connector:     e.connector(show),
+		Env:           env,
+		Settings:      spec.settings.checkpoints(),
+		Parallelism:   e.parallelism(spec.settings),
+		BatchRows:     e.opts.BatchRows,
+		Fresh:         spec.how.Fresh,
+		TakeOver:      spec.how.TakeOver,
+		Continue:      spec.how.Continue,
+		OpenSavepoint: openSavepoint,
+		Resolve:       e.resolve,
+		Logger:        e.opts.Log,
+		Restart:       runtime.Restart{Attempts: restarts(spec.settings.int("restart.attempts"))},
+	}
+	if spec.how.FromSavepoint != "" {
+		sp, _, err := OpenSavepoint(e.ctx, e.SavepointPath(spec.how.FromSavepoint))
+		if err != nil {
+			return none, err
+		}
+		cfg.Savepoint = sp
+	}
+	if show != nil {
+		cfg.Store = memstore.New()
+		cfg.Settings.Interval = int64(24 * time.Hour / time.Microsecond)
+		cfg.Restart.Attempts = -1
+	}
+	return cfg, nil
+}
+
+// restarts turns the setting (-1 for any number) into the runtime's (0 for any number).
+func restarts(n int) int {
+	switch {
+	case n < 0:
+		return 0
+	case n == 0:
+		return -1
+	}
+	return n
+}
+
+func usesDefaultNATS(p *plan.Plan) bool {
 	for _, n := range p.Nodes {
 		if n.Source != nil && n.Source.Connector == "nats" && n.Source.Options["url"] == "" ||
 			n.Sink != nil && n.Sink.Connector == "nats" && n.Sink.Options["url"] == "" {
-			url, err := e.NATSURL()
-			if err != nil {
-				return nil, err
-			}
-			env.NATSURL = url
+			return true
 		}
 	}
-	cfg := runtime.Config{
-		Plan:             p,
-		Name:             spec.name,
-		SQL:              spec.src,
-		Program:          Version,
-		Store:            e.store,
-		Connectors:       e.connector(extra),
-		Env:              env,
-		Clock:            e.opts.Clock,
-		Checkpoints:      spec.settings.checkpoints(),
-		Parallelism:      e.parallelism(spec.settings),
-		MaxRestarts:      spec.settings.int("restart.attempts"),
-		ResolveSecret:    e.lookup,
-		Log:              e.opts.Log,
-		BatchRows:        e.opts.BatchRows,
-		Fresh:            spec.how.Fresh,
-		TakeOver:         spec.how.TakeOver,
-		Continue:         spec.how.Continue,
-		AllowNonRestored: spec.how.AllowNonRestored,
-		ReplayIntoSinks:  spec.how.ReplayIntoSinks,
-		Transient:        extra != nil,
-		OpenSavepoint:    openSavepoint,
+	return false
+}
+
+// resolve replaces ${NAME} in the value of an option.
+func (e *Engine) resolve(value string) (string, error) {
+	src, err := parser.Substitute(value, e.lookup)
+	if err != nil {
+		return "", err
 	}
-	if spec.how.FromSavepoint != "" {
-		cfg.FromSavepoint = e.SavepointPath(spec.how.FromSavepoint)
-	}
-	return runtime.Start(ctx, cfg)
+	return src.Text, nil
 }
 
 // SavepointPath makes a savepoint's name a directory: a bare name lies in the data
@@ -264,3 +324,7 @@ func (e *Engine) SavepointPath(p string) string {
 	}
 	return p
 }
+
+// ErrFinished is returned by Run for a job whose bounded input was read to its end by
+// an earlier run.
+var ErrFinished = runtime.ErrFinished

@@ -73,7 +73,7 @@ func (e *Engine) Savepoints(ctx context.Context) ([]Savepoint, error) {
 
 // NewSavepointPath gives a directory for a savepoint of job that is made now.
 func (e *Engine) NewSavepointPath(job string) string {
-	return e.SavepointPath(job + "-" + time.UnixMicro(e.opts.Clock.Now()).UTC().Format("20060102-150405.000"))
+	return e.SavepointPath(job + "-" + time.Now().UTC().Format("20060102-150405.000"))
 }
 
 // StoredJobs lists the names of the jobs that have checkpoints here.
@@ -161,7 +161,8 @@ func (s *Session) command(ctx context.Context, st *parser.JobCommand) (*Result, 
 		}
 		return &Result{Tag: "STOP JOB", Text: path}, nil
 	case parser.CancelJob:
-		return &Result{Tag: "CANCEL JOB"}, j.Cancel()
+		j.Cancel()
+		return &Result{Tag: "CANCEL JOB"}, nil
 	}
 	return nil, sqlerr.NotSupported(st.Pos, "PAUSE JOB and RESUME JOB")
 }
@@ -188,6 +189,9 @@ func (s *Session) snapshot(ctx context.Context, st *parser.SnapshotJob) (*Result
 
 // restore starts a job from a savepoint, with the plan that the savepoint holds.
 func (s *Session) restore(ctx context.Context, st *parser.RestoreJob) (*Result, error) {
+	if st.AllowNonRestored {
+		return nil, sqlerr.NotSupported(st.Pos, "ALLOW NON RESTORED STATE")
+	}
 	path := s.e.SavepointPath(st.Path.Value)
 	_, m, err := OpenSavepoint(ctx, path)
 	if err != nil {
@@ -198,7 +202,7 @@ func (s *Session) restore(ctx context.Context, st *parser.RestoreJob) (*Result, 
 		return nil, at(err, st.Path.Pos)
 	}
 	j, err := s.e.start(ctx, jobSpec{name: st.Job.Value, src: m.SQL, stored: p, settings: s.settings.clone(),
-		how: Start{FromSavepoint: path, AllowNonRestored: st.AllowNonRestored, TakeOver: true, ReplayIntoSinks: true}})
+		how: Start{Fresh: true, FromSavepoint: path, TakeOver: true}})
 	if err != nil {
 		return nil, err
 	}

@@ -213,6 +213,23 @@ func schemaOf(name string, snap *catalog.Snapshot, opts planner.Options) (types.
 	return planner.OutputSchema(st.(*parser.QueryStmt).Query, text, snap, opts)
 }
 
+// Columns gives the columns that a query would have.
+func (s *Session) Columns(query string) (types.Schema, error) {
+	script, err := s.e.parse(query)
+	if err != nil {
+		return nil, err
+	}
+	if len(script.Statements) != 1 {
+		return nil, sqlerr.New(sqlerr.CodeSyntax, 0, "%d statements where one query is wanted", len(script.Statements))
+	}
+	q, ok := script.Statements[0].(*parser.QueryStmt)
+	if !ok {
+		return nil, sqlerr.New(sqlerr.CodeSyntax, script.Statements[0].Extent().Pos, "not a query")
+	}
+	schema, err := planner.OutputSchema(q.Query, script.Text(), s.Catalog(), s.e.planOptions(s.settings, nil))
+	return schema, script.Fix(err)
+}
+
 func (s *Session) reset(st *parser.Reset) (*Result, error) {
 	if st.Key == "" {
 		s.settings = s.e.base.clone()

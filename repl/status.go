@@ -5,7 +5,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/streamsql/streamsql/internal/runtime"
+	"github.com/streamsql/streamsql/engine"
 )
 
 // StatusLine shows how a job is doing on one line of a terminal; on anything else it
@@ -24,7 +24,7 @@ func NewStatusLine(w io.Writer) *StatusLine {
 }
 
 // Show draws the line anew.
-func (s *StatusLine) Show(st runtime.Status) {
+func (s *StatusLine) Show(st engine.Status) {
 	if !s.on {
 		return
 	}
@@ -32,9 +32,9 @@ func (s *StatusLine) Show(st runtime.Status) {
 	rate := float64(st.RowsIn-s.rows) / now.Sub(s.at).Seconds()
 	s.rows, s.at = st.RowsIn, now
 	line := fmt.Sprintf("in %s (%s/s)  out %s  late %s  errors %s  epoch %d", count(float64(st.RowsIn)), count(rate),
-		count(float64(st.RowsOut)), count(float64(st.Late)), count(float64(st.Errors)), st.Epoch)
-	if st.Stalled != "" {
-		line += "  waiting: " + st.Stalled
+		count(float64(st.RowsOut)), count(float64(st.Late)), count(float64(st.Failed)), st.Epoch)
+	if st.Stall != "" {
+		line += "  waiting: " + st.Stall
 	}
 	if len(line) > 120 {
 		line = line[:120]

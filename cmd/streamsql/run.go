@@ -31,10 +31,8 @@ func (a *app) runCommand() *cobra.Command {
 	f := c.Flags()
 	f.BoolVar(&how.Fresh, "fresh", false, "start anew: take a new job id and ignore earlier checkpoints")
 	f.StringVar(&how.FromSavepoint, "from-savepoint", "", "start from this savepoint, as a new job")
-	f.BoolVar(&how.AllowNonRestored, "allow-non-restored-state", false, "accept a savepoint with state that the job has no place for")
 	f.BoolVar(&how.TakeOver, "take-over", false, "take targets from another job")
 	f.BoolVar(&how.Continue, "continue", false, "go on with a finished job from its positions")
-	f.BoolVar(&how.ReplayIntoSinks, "replay-into-sinks", false, "write again what keyed sinks already hold beyond the restored checkpoint")
 	return c
 }
 
@@ -98,9 +96,8 @@ func (a *app) run(ctx context.Context, path string, how engine.Start) error {
 		return nil
 	}
 	j, err := e.Run(ctx, f, how)
-	if done := (*engine.FinishedError)(nil); errors.As(err, &done) {
-		fmt.Fprintf(a.stderr, "streamsql: job %q finished at %s; --fresh runs it again, --continue goes on from its positions\n",
-			f.Name, done.At.UTC().Format(time.RFC3339))
+	if errors.Is(err, engine.ErrFinished) {
+		fmt.Fprintf(a.stderr, "streamsql: job %q has finished; --fresh runs it again, --continue goes on from its positions\n", f.Name)
 		return nil
 	}
 	if err != nil {
