@@ -68,4 +68,15 @@ var postgresCases = []string{
 	// JSON
 	"JSON '{\"a\": [10, 20, {\"b\": null}]}' -> 'a' -> 2", "JSON '{\"a\": [10, 20]}' -> 'a' ->> -1", "JSON '{\"a\": null}' ->> 'a'", "JSON '{\"a\": null}' -> 'a'", "JSON '[1, 2]' -> 5", "JSON '{\"a\": 1.10}' ->> 'a'",
 	"JSON '{\"x\": \"\\ud83d\\ude00 \\\"q\\\" \\n\"}' ->> 'x'", "JSON '{\"id\": 9007199254740993}' ->> 'id'", "JSON '5' -> 'a'",
+	// times
+	"DATE_TRUNC('hour', TIMESTAMP '1969-12-31 23:59:59.5')", "DATE_TRUNC('month', TIMESTAMP '2024-02-29 12:00')", "DATE_TRUNC('quarter', TIMESTAMP '2024-06-30 12:00')", "DATE_TRUNC('year', TIMESTAMP '2024-06-30 12:00')",
+	"DATE_TRUNC('decade', TIMESTAMP '1999-06-30 12:00')", "DATE_TRUNC('century', TIMESTAMP '2000-06-30 12:00')", "DATE_TRUNC('millennium', TIMESTAMP '2001-06-30 12:00')", "DATE_TRUNC('week', TIMESTAMP '1969-12-28 12:00')", "DATE_TRUNC('milliseconds', TIMESTAMP '2001-06-30 12:00:00.123456')", "DATE_TRUNC('day', DATE '2024-01-02')",
+	"TO_CHAR(TIMESTAMP '2024-02-09 03:04:05.678901', 'YYYY-MM-DD HH24:MI:SS.US')", "TO_CHAR(TIMESTAMP '2024-02-09 13:04:05', 'Dy, DD Mon YYYY FMHH12:MI am')", "TO_CHAR(TIMESTAMP '2024-02-09', 'FMMonth FMDD \"x\"DDD D ID IW IYYY Q WW')", "TO_CHAR(TIMESTAMP '2024-05-09', 'Month|DAY|YY')", "TO_CHAR(TIMESTAMP '2024-02-09 03:04:05.678', 'HH:mi:ss MS')",
+}
+
+// extractCases are taken apart into every field.
+var extractCases = []string{
+	"TIMESTAMP '2024-02-29 12:34:56.789012'", "TIMESTAMP '1969-12-31 23:59:59.999999'", "TIMESTAMP '2000-12-31 00:00:00'", "TIMESTAMP '2001-01-01 00:00:00'",
+	"TIMESTAMP '0001-01-01 00:00:00'", "TIMESTAMP '0044-03-15 00:00:00 BC'", "TIMESTAMPTZ '2021-01-03 23:00:00-05'", "TIMESTAMP '2020-12-28'",
+	"INTERVAL '13 months 40 days 30:15:20.5'", "INTERVAL '-1 year -1 day -00:00:01.5'",
 }

@@ -87,7 +87,7 @@ type impl struct {
 
 // functionTable is the one list of scalar functions and operators, by area.
 func functionTable() []Func {
-	return slices.Concat(arithFuncs(), compareFuncs(), condFuncs(), mathFuncs(), stringFuncs(), likeFuncs(), regexpFuncs(), jsonFuncs())
+	return slices.Concat(arithFuncs(), compareFuncs(), condFuncs(), mathFuncs(), stringFuncs(), likeFuncs(), regexpFuncs(), jsonFuncs(), timeFuncs())
 }
 
 // table is the function table with its index by name and alias, made on first use.

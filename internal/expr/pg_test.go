@@ -35,4 +35,16 @@ func TestExamplesInPostgres(t *testing.T) {
 			t.Errorf("%s: %q, PostgreSQL %q", c, ours, theirs)
 		}
 	}
+	for _, x := range extractCases {
+		for _, field := range []string{"century", "day", "decade", "dow", "doy", "epoch", "hour", "isodow", "isoyear", "microseconds",
+			"millennium", "milliseconds", "minute", "month", "quarter", "second", "week", "year"} {
+			ours := evalText("EXTRACT('" + field + "', " + x + ")")
+			if strings.HasPrefix(ours, "!0A000") {
+				continue
+			}
+			if theirs := ask("EXTRACT(" + field + " FROM " + x + ")"); ours != theirs && !sameNumber(ours, theirs) {
+				t.Errorf("EXTRACT(%s FROM %s): %q, PostgreSQL %q", field, x, ours, theirs)
+			}
+		}
+	}
 }
