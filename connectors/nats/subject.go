@@ -158,3 +158,14 @@ func token(s string, i int) (string, bool) {
 	}
 	return s, true
 }
+
+// pattern is the subject with a wildcard for every token that holds a name.
+func (t template) pattern() string {
+	toks := strings.Split(t.text, ".")
+	for i, tok := range toks {
+		if strings.IndexByte(tok, '{') >= 0 {
+			toks[i] = "*"
+		}
+	}
+	return strings.Join(toks, ".")
+}
