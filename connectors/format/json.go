@@ -24,10 +24,10 @@ var jsonFormat = Format{
 		return newJSONDecoder(cols, unit), nil
 	},
 	NewEncoder: func(cols []Column, options map[string]string) (Encoder, error) {
-		if err := checkJSON(cols, options); err != nil {
+		unit, err := timeUnit(options)
+		if err != nil {
 			return nil, err
 		}
-		unit, _ := timeUnit(options)
 		return newJSONEncoder(cols, unit), nil
 	},
 }
