@@ -14,7 +14,8 @@ import (
 
 const (
 	delay  = 5e6  // of the watermark
-	window = 10e6 // tumbling
+	window = 10e6 // length
+	hop    = 3e6  // of the hopping windows
 )
 
 func call(t testing.TB, name string, args ...*expr.Expr) *expr.Expr {
@@ -26,9 +27,13 @@ func call(t testing.TB, name string, args ...*expr.Expr) *expr.Expr {
 	return e
 }
 
-// jobPlan reads the table, keeps positive values, and feeds three branches: windows
-// by key, written early; counts by key and the rows themselves, both committed with
-// the checkpoint into one database.
+// literals are the rows of the VALUES branch.
+var literals = []Row{{K: 100, V: 1, TS: 1}, {K: 101, V: 2, TS: 2}}
+
+// jobPlan reads the table, keeps positive values, and feeds four branches: windows by
+// key, written early; counts by key, the rows themselves together with literal rows,
+// and the rows once for every hopping window, all committed with the checkpoint into
+// one database.
 func jobPlan(t testing.TB) *plan.Plan {
 	ts := types.TTimestamp(6)
 	lag := types.Value{Type: types.TInterval, Iv: types.IntervalValue{Micros: delay}}
@@ -39,6 +44,11 @@ func jobPlan(t testing.TB) *plan.Plan {
 	counts := types.Schema{in[0], {Name: "n", Type: types.TBigInt}, {Name: "s", Type: sum.Type}}
 	src := &plan.Source{Table: "t", Connector: "sim", TimeColumn: 2, Watermark: call(t, "-", expr.Col(2, ts), expr.Lit(lag)),
 		Output: []int{0, 1, 2}, Bounded: true}
+	values := &plan.Values{}
+	for _, r := range literals {
+		values.Rows = append(values.Rows, []types.Value{types.IntValue(in[0].Type, r.K), types.IntValue(in[1].Type, r.V), types.IntValue(ts, r.TS)})
+	}
+	hops := append(append(types.Schema{}, in...), types.Column{Name: "s", Type: ts}, types.Column{Name: "e", Type: ts}, types.Column{Name: "t", Type: ts})
 	for _, c := range in {
 		src.Read = append(src.Read, plan.ReadColumn{Column: c})
 	}
@@ -61,9 +71,18 @@ func jobPlan(t testing.TB) *plan.Plan {
 		{ID: 5, Schema: counts, Role: "counts_out", Changelog: plan.Retract, Time: -1,
 			Inputs: []plan.Edge{{From: 4, Exchange: plan.Hash, Keys: []int{0}}},
 			Sink:   &plan.Sink{Table: "counts", Connector: "db", Columns: counts, Key: []int{0}, Mode: plan.Commit}},
-		{ID: 6, Schema: in, Role: "rows_out", Changelog: plan.Append, Time: -1,
+		{ID: 6, Schema: hops, Role: "hops", Changelog: plan.Append, Time: 2, Deterministic: true,
 			Inputs: []plan.Edge{{From: 1, Exchange: plan.Forward}},
+			Assign: &plan.Assign{Window: plan.Window{Kind: "hop", Size: window, Slide: hop, Tick: 1, TimeType: ts}, Time: 2}},
+		{ID: 7, Schema: in, Role: "values", Changelog: plan.Append, Time: -1, Deterministic: true, Values: values},
+		{ID: 8, Schema: in, Role: "union", Changelog: plan.Append, Time: -1, Deterministic: true,
+			Inputs: []plan.Edge{{From: 1, Exchange: plan.Forward}, {From: 7, Exchange: plan.Forward}}, Union: &plan.Union{}},
+		{ID: 9, Schema: in, Role: "rows_out", Changelog: plan.Append, Time: -1,
+			Inputs: []plan.Edge{{From: 8, Exchange: plan.Forward}},
 			Sink:   &plan.Sink{Table: "rows", Connector: "db", Columns: in, Mode: plan.Commit}},
+		{ID: 10, Schema: hops, Role: "hops_out", Changelog: plan.Append, Time: -1,
+			Inputs: []plan.Edge{{From: 6, Exchange: plan.Spread}},
+			Sink:   &plan.Sink{Table: "hops", Connector: "db", Columns: hops, Mode: plan.Commit}},
 	}}
 }
 
@@ -89,7 +108,10 @@ func randomSplits(rng *rand.Rand) [][]Row {
 func want(splits [][]Row) map[string]map[string]int {
 	type cell struct{ n, s int64 }
 	windows, counts := map[[2]int64]cell{}, map[int64]cell{}
-	out := map[string]map[string]int{"windows": {}, "counts": {}, "rows": {}}
+	out := map[string]map[string]int{"windows": {}, "counts": {}, "rows": {}, "hops": {}}
+	for _, r := range literals {
+		out["rows"][fmt.Sprintf("%d %d %d", r.K, r.V, r.TS)]++
+	}
 	for _, rows := range splits {
 		wm := types.MinTime
 		for _, r := range rows {
@@ -101,7 +123,12 @@ func want(splits [][]Row) map[string]map[string]int {
 			out["rows"][fmt.Sprintf("%d %d %d", r.K, r.V, r.TS)]++
 			c := counts[r.K]
 			counts[r.K] = cell{c.n + 1, c.s + r.V}
-			start := r.TS - (r.TS%window+window)%window
+			for start := floor(r.TS, hop); start > r.TS-window; start -= hop {
+				if before < start+window-1 {
+					out["hops"][fmt.Sprintf("%d %d %d %d %d %d", r.K, r.V, r.TS, start, start+window, start+window-1)]++
+				}
+			}
+			start := floor(r.TS, window)
 			if before >= start+window-1 {
 				continue
 			}
@@ -117,6 +144,8 @@ func want(splits [][]Row) map[string]map[string]int {
 	}
 	return out
 }
+
+func floor(t, step int64) int64 { return t - (t%step+step)%step }
 
 // diff lists what differs between two multisets of rows.
 func diff(got, want map[string]int) string {

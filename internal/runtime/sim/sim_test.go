@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/streamsql/streamsql/checkpoint"
@@ -73,8 +74,10 @@ func (w *world) faults(percent int) {
 // add up to the rows.
 func (w *world) consistent(stream.Epoch) error {
 	rows, counted := 0, 0
-	for _, n := range w.db.Tables["rows"].Rows {
-		rows += n
+	for row, n := range w.db.Tables["rows"].Rows {
+		if !strings.HasPrefix(row, "10") || row[3] != ' ' { // not a literal
+			rows += n
+		}
 	}
 	for row := range w.db.Tables["counts"].Rows {
 		var k, n, s int
@@ -182,7 +185,9 @@ func (w *world) acceptable(err error) error {
 }
 
 func (w *world) compare() error {
-	for name, rows := range want(w.table.Splits) {
+	tables := want(w.table.Splits)
+	for _, name := range []string{"windows", "counts", "rows", "hops"} {
+		rows := tables[name]
 		t := w.db.Tables[name]
 		if t == nil {
 			t = w.early.Tables[name]
