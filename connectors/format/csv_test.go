@@ -46,6 +46,10 @@ func TestCSVFieldsRoundTrip(t *testing.T) {
 			t.Errorf("%q: %q %v, written as %q", fields, got, err, rec)
 		}
 	}
+	// As COPY writes it.
+	if got, _ := AppendCSVFields(nil, []string{"x\ry", "tab\there"}, nil); string(got) != "\"x\ry\",tab\there" {
+		t.Errorf("%q", got)
+	}
 	if _, err := CSVFields([]byte(`a,"b`), nil); err == nil {
 		t.Error("open quotes accepted")
 	}
