@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/parser"
@@ -27,8 +25,6 @@ type usageError struct{ error }
 func main() { os.Exit(run()) }
 
 func run() int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	a := &app{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}
 	if err := parser.CheckEnvironment(); err != nil {
 		fmt.Fprint(a.stderr, sqlerr.Render(err, ""))
@@ -36,7 +32,7 @@ func run() int {
 	}
 	cmd := a.root()
 	cmd.SetArgs(os.Args[1:])
-	return a.code(cmd.ExecuteContext(ctx))
+	return a.code(cmd.ExecuteContext(context.Background()))
 }
 
 // code prints err where it has not been and gives the exit code.

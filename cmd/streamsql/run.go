@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -67,14 +69,28 @@ func readFile(path string, stdin io.Reader) (string, error) {
 	return string(b), err
 }
 
+// untilSignal gives a context that SIGINT or SIGTERM ends; a second signal ends the
+// program.
+func untilSignal(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	return ctx, stop
+}
+
 func (a *app) run(ctx context.Context, path string, how engine.Start) error {
+	ctx, stop := untilSignal(ctx)
+	defer stop()
 	e, f, src, err := a.load(ctx, path)
 	if err != nil {
 		return err
 	}
 	defer e.Close(context.WithoutCancel(ctx))
 	if queries := f.Queries(); queries != nil {
-		p := repl.NewPrinter(a.stdout, a.format, repl.IsTerminal(a.stdout))
+		format := a.format
+		if format == "" && !repl.IsTerminal(a.stdout) {
+			format = "csv"
+		}
+		p := repl.NewPrinter(a.stdout, format, repl.IsTerminal(a.stdout))
 		for i, q := range queries {
 			run, err := e.Query(ctx, f, q)
 			if err != nil {

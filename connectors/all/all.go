@@ -3,6 +3,7 @@ package all
 
 import (
 	"github.com/streamsql/streamsql/connectors"
+	"github.com/streamsql/streamsql/connectors/console"
 	"github.com/streamsql/streamsql/connectors/generator"
 	"github.com/streamsql/streamsql/connectors/nats"
 	"github.com/streamsql/streamsql/connectors/postgres"
@@ -11,6 +12,8 @@ import (
 // List gives the connectors by name.
 func List() []connectors.Connector {
 	return []connectors.Connector{
+		console.Blackhole(),
+		console.Connector(),
 		generator.Connector(),
 		nats.Connector,
 		postgres.Connector(),
