@@ -283,6 +283,11 @@ func TestHoldEnds(t *testing.T) {
 	if touch() {
 		t.Fatal("a released page was copied")
 	}
+	f4 := s.Freeze()
+	s.Unfreeze(f4)
+	if !touch() {
+		t.Fatal("a page that an aborted snapshot still holds was not copied")
+	}
 	if s.Memory() > 4096 {
 		t.Fatalf("one page takes %d bytes", s.Memory())
 	}

@@ -80,9 +80,16 @@ var shapes = []struct {
 
 // Run runs the suite.
 func Run(t *testing.T, open Open) {
+	for _, c := range scenarios {
+		t.Run(c.name, func(t *testing.T) {
+			s := &script{t: t, open: open}
+			s.start()
+			c.run(s)
+		})
+	}
 	for _, shape := range shapes {
 		t.Run(shape.name, func(t *testing.T) {
-			for seed := range uint64(4) {
+			for seed := range uint64(3) {
 				t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
 					j := &job{t: t, open: open, rng: rand.New(rand.NewPCG(seed, 7)), keys: shape.keys}
 					j.run()
