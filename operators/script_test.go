@@ -84,7 +84,7 @@ func (h *harness) summary() string {
 }
 
 type script struct {
-	in, out   types.Schema
+	in        types.Schema
 	node      *plan.Node
 	keys      []int
 	fixed     bool
