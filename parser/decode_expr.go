@@ -334,7 +334,11 @@ func (f *fragment) postfixOf(n *ast.SetCollationExpr) (val, error) {
 		if !ok {
 			return val{}, f.internal("a postfix came apart")
 		}
-		num |= digitValue[c.Collate] << (4 * i)
+		d, ok := digitValue[c.Collate]
+		if !ok {
+			return val{}, f.internal("unexpected collation %s", c.Collate)
+		}
+		num |= d << (4 * i)
 		inner = c.Expr
 	}
 	m, err := f.take(strconv.Itoa(num), mPostfix)

@@ -201,7 +201,7 @@ func readInterval(text string, high, low unit) (types.IntervalValue, string) {
 		switch {
 		case f == "@" && i == 0:
 		case f == "ago" && i == len(fields)-1:
-			ago = true
+			ago, next = true, noUnit
 		case isAlpha(f[0]):
 			u, known := unitNames[f]
 			if !known || explicit != noUnit {
@@ -209,13 +209,13 @@ func readInterval(text string, high, low unit) (types.IntervalValue, string) {
 			}
 			explicit = u
 		case strings.Contains(f, ":"):
-			if explicit != noUnit || !acc.clock(f, high == minute && low == second) {
+			if explicit != noUnit || !acc.once(hour, minute, second, millisecond, microsecond) || !acc.clock(f, high == minute && low == second) {
 				return types.IntervalValue{}, badSyntax
 			}
 			next = day
 			used++
 		case strings.Contains(f[1:], "-"):
-			if explicit != noUnit || !acc.yearMonth(f) {
+			if explicit != noUnit || !acc.once(month) || !acc.yearMonth(f) {
 				return types.IntervalValue{}, badSyntax
 			}
 			next = noUnit
@@ -226,7 +226,10 @@ func readInterval(text string, high, low unit) (types.IntervalValue, string) {
 				u = next
 			}
 			next = noUnit
-			if u == noUnit || !acc.number(f, u) {
+			if u == hour {
+				next = day
+			}
+			if u == noUnit || !acc.onceNumber(f, u) || !acc.number(f, u) {
 				return types.IntervalValue{}, badSyntax
 			}
 			explicit = noUnit
@@ -275,6 +278,28 @@ func isAlpha(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' 
 type intervalSum struct {
 	months, days, micros int64
 	ok                   bool
+	// seen has a bit for each unit given so far.
+	seen uint32
+}
+
+// once notes units; it is false when one of them was given before.
+func (a *intervalSum) once(units ...unit) bool {
+	for _, u := range units {
+		if a.seen&(1<<u) != 0 {
+			return false
+		}
+		a.seen |= 1 << u
+	}
+	return true
+}
+
+// onceNumber notes the unit of a number; seconds with a fraction cover the smaller
+// units too.
+func (a *intervalSum) onceNumber(s string, u unit) bool {
+	if u == second && strings.Contains(s, ".") {
+		return a.once(second, millisecond, microsecond)
+	}
+	return a.once(u)
 }
 
 func (a *intervalSum) add(to *int64, n, by int64) {

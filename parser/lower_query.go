@@ -177,20 +177,49 @@ func (p *parser) query() (*Query, error) {
 	if bracketed && p.i == tail && ctes == nil {
 		return inner, nil
 	}
-	if bracketed {
-		if ctes != nil && inner.With != nil {
-			return nil, sqlerr.New(sqlerr.CodeSyntax, inner.Pos, "multiple WITH clauses not allowed")
-		}
-	}
 	q, err := f.parseQuery()
 	if err != nil {
 		return nil, err
 	}
-	if bracketed && len(q.OrderBy) > 0 && len(inner.OrderBy) > 0 {
-		return nil, sqlerr.New(sqlerr.CodeSyntax, q.OrderBy[0].Pos, "multiple ORDER BY clauses not allowed")
-	}
 	q.With = ctes
 	q.Span = p.span(lo, p.i)
+	if bracketed {
+		return mergeQuery(q, inner)
+	}
+	return q, nil
+}
+
+// mergeQuery gives a query in brackets the clauses that stand round it, as PostgreSQL
+// does: (SELECT … LIMIT 2) ORDER BY 1 sorts first. A clause given twice is an error.
+func mergeQuery(q, inner *Query) (*Query, error) {
+	twice := func(at sqlerr.Pos, what string) error {
+		return sqlerr.New(sqlerr.CodeSyntax, at, "multiple %s clauses not allowed", what)
+	}
+	q.Body = inner.Body
+	if len(inner.With) > 0 {
+		if len(q.With) > 0 {
+			return nil, twice(inner.Pos, "WITH")
+		}
+		q.With = inner.With
+	}
+	if len(inner.OrderBy) > 0 {
+		if len(q.OrderBy) > 0 {
+			return nil, twice(q.OrderBy[0].Pos, "ORDER BY")
+		}
+		q.OrderBy = inner.OrderBy
+	}
+	if inner.Offset != nil {
+		if q.Offset != nil {
+			return nil, twice(q.Offset.Pos, "OFFSET")
+		}
+		q.Offset = inner.Offset
+	}
+	if inner.Limit != nil {
+		if q.Limit != nil {
+			return nil, twice(q.Limit.Pos, "LIMIT")
+		}
+		q.Limit = inner.Limit
+	}
 	return q, nil
 }
 

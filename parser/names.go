@@ -52,7 +52,7 @@ func derivedName(e Expr) (name string, strength int) {
 	case *SubscriptExpr:
 		return derivedName(e.X)
 	case *CallExpr:
-		return derivedCallName(e), 2
+		return e.FuncName(), 2
 	case *ExtractExpr:
 		return "extract", 2
 	case *AtTimeZoneExpr:
@@ -66,12 +66,7 @@ func derivedName(e Expr) (name string, strength int) {
 	case *MapExpr:
 		return "map", 2
 	case *SubqueryExpr:
-		if s, ok := e.Query.Body.(*Select); ok && len(s.Items) > 0 {
-			if s.Items[0].Alias != nil {
-				return s.Items[0].Alias.Text, 2
-			}
-			return derivedName(s.Items[0].Expr)
-		}
+		return derivedSubqueryName(e.Query.Body)
 	case *CastExpr:
 		if name, strength = derivedName(e.X); strength < 2 && typeColumnName(e.Type) != "" {
 			return typeColumnName(e.Type), 1
@@ -79,8 +74,6 @@ func derivedName(e Expr) (name string, strength int) {
 		return name, strength
 	case *TypedLit:
 		return typeColumnName(e.Type), 1
-	case *BoolLit:
-		return "bool", 1
 	case *IntervalLit:
 		return "interval", 1
 	case *CaseExpr:
@@ -94,7 +87,23 @@ func derivedName(e Expr) (name string, strength int) {
 	return "", 0
 }
 
-func derivedCallName(c *CallExpr) string { return foldName(c.Name[len(c.Name)-1]) }
+// derivedSubqueryName is the name of a scalar query's one column.
+func derivedSubqueryName(b QueryBody) (string, int) {
+	switch b := b.(type) {
+	case *Select:
+		if b.Items[0].Alias != nil {
+			return b.Items[0].Alias.Text, 2
+		}
+		return derivedName(b.Items[0].Expr)
+	case *Values:
+		return "column1", 2
+	case *SetOp:
+		return derivedSubqueryName(b.Left)
+	case *Query:
+		return derivedSubqueryName(b.Body)
+	}
+	return "", 0
+}
 
 // typeColumnName is PostgreSQL's internal name of a type, which names a cast's column.
 func typeColumnName(t TypeName) string {

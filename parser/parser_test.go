@@ -15,6 +15,7 @@ import (
 //	expr    each line is an expression; its tree, or its error with the column
 //	query   the whole input is a query; its tree, or its error with a caret
 //	stmt    the whole input is a file of statements; one tree a line
+//	lower   each line is an expression; what TiDB is given to read
 //	names   each line is an expression; the name its column gets
 //	subst   variables A=1, B=it's, EMPTY=; the text after substitution, or the error
 func TestData(t *testing.T) {
@@ -51,6 +52,14 @@ func TestData(t *testing.T) {
 					fmt.Fprintf(&b, "%s\n", dump(s))
 				}
 				return b.String()
+			case "lower":
+				return eachLine(d.Input, func(line string) string {
+					text, err := lowerText(line)
+					if err != nil {
+						return shortError(err, line)
+					}
+					return text
+				})
 			case "names":
 				return eachLine(d.Input, func(line string) string {
 					s, err := ParseOne("SELECT " + line)
