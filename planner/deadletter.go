@@ -58,7 +58,7 @@ func (b *builder) deadLetterSinks() error {
 // ports lists the ports of n whose rows are kept.
 func ports(n *phys) []plan.Port {
 	var out []plan.Port
-	if n.OnError == deadLetter && (n.Source != nil || n.Calc != nil) {
+	if n.OnError == deadLetter && (n.Source != nil || n.Sink != nil || n.Calc != nil && raises(n.Calc)) {
 		out = append(out, plan.Errors)
 	}
 	if n.WindowAgg != nil || n.Assign != nil {
@@ -71,9 +71,23 @@ func ports(n *phys) []plan.Port {
 	return out
 }
 
-// deadLetterTable finds the table for the rows of a port: that of the first table below
-// that has one.
+func raises(c *plan.Calc) bool {
+	for _, e := range c.Exprs {
+		if e.Raises() {
+			return true
+		}
+	}
+	return c.Predicate != nil && c.Predicate.Raises()
+}
+
+// deadLetterTable finds the table for the rows of a port: a sink's own, else that of the
+// first table below that has one.
 func (b *builder) deadLetterTable(n *phys, port plan.Port) string {
+	for _, s := range b.sinks {
+		if s.node == n && s.logical.DeadLetters != "" {
+			return s.logical.DeadLetters
+		}
+	}
 	for _, t := range n.sources {
 		if port == plan.Late && t.common["late.rows"] != deadLetter {
 			continue

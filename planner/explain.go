@@ -95,6 +95,9 @@ func (x *explainer) title(n *plan.Node) string {
 		}
 		return " " + n.Sink.Table + " (" + connectorText(n.Sink.Connector, n.Sink.Format) + ") " + mode
 	case n.Values != nil:
+		if len(n.Values.Rows) == 1 {
+			return " 1 row"
+		}
 		return " " + itoa(len(n.Values.Rows)) + " rows"
 	case n.Assign != nil:
 		return " " + windowText(n.Assign.Window) + " on " + quoteName(x.in(n)[n.Assign.Time].Name)

@@ -82,10 +82,10 @@ var fakes = []connectors.Connector{
 	{
 		Name: "console",
 		Options: []connectors.Option{
-			{Name: "format", Type: connectors.OptEnum, Enum: []string{"table", "csv", "json", "changelog"}, Default: "changelog"},
+			{Name: "format", Type: connectors.OptEnum, Enum: []string{"table", "csv", "json", "changelog"}},
 		},
 		Capabilities: func(map[string]string, bool) (connectors.Capabilities, error) {
-			return connectors.Capabilities{CanWrite: true, SelfDecoding: true, Changelog: true, Early: true, Transient: true, Splits: 1}, nil
+			return connectors.Capabilities{CanWrite: true, Changelog: true, Early: true, Transient: true}, nil
 		},
 	},
 }

@@ -50,8 +50,10 @@ func (b *builder) guarantee() plan.Guarantee {
 			g.Reasons = append(g.Reasons, name+" writes at once: "+s.why)
 		case s.logical.Caps.Transient:
 			weaken(atLeastOnce, name+" shows rows again that come again after a restart")
-		default:
+		case s.logical.Caps.Idempotent:
 			weaken(atLeastOnce, name+" writes before the checkpoint, and again after a restart: "+s.why)
+		default:
+			weaken(atLeastOnce, name+" writes before the checkpoint, and again after a restart")
 		}
 	}
 	if len(systems) > 1 {
@@ -61,8 +63,11 @@ func (b *builder) guarantee() plan.Guarantee {
 }
 
 func commitReason(s *sinkInfo) string {
-	if s.logical.Caps.ForceCommit {
+	switch {
+	case s.logical.Caps.ForceCommit:
 		return "its options ask for it"
+	case !s.logical.Caps.Early:
+		return "the connector writes in no other way"
 	}
 	return s.why
 }

@@ -58,7 +58,7 @@ func resolveTable(def *catalog.Table, opts Options) (*table, error) {
 	if err := t.readOptions(opts.Formats); err != nil {
 		return nil, err
 	}
-	t.caps, err = conn.Capabilities(t.options, len(def.Key) > 0)
+	t.caps, err = conn.Capabilities(t.resolved(opts.Vars), len(def.Key) > 0)
 	if err != nil {
 		return nil, t.placed(err)
 	}
@@ -116,7 +116,7 @@ func (t *table) readOptions(formats []format.Format) error {
 		}
 		if opt.Required {
 			return sqlerr.New(sqlerr.CodeOption, t.def.Pos, "option %q of connector %q is missing", opt.Name, t.conn.Name).
-				WithHint("It is %s.", opt.Doc)
+				WithHint("Add '%s' = '…' (%s).", opt.Name, opt.Doc)
 		}
 		if opt.Default != "" {
 			t.options[opt.Name] = opt.Default
@@ -249,7 +249,7 @@ func (t *table) checkFormat(formats []format.Format) error {
 		}
 		return nil
 	}
-	if _, own := t.options["format"]; own || len(formats) == 0 {
+	if t.caps.Transient || t.ownFormat() || len(formats) == 0 {
 		return nil
 	}
 	name, given := t.common["format"]
@@ -276,6 +276,46 @@ func (t *table) checkFormat(formats []format.Format) error {
 		return e.WithHint("did you mean %q?", near)
 	}
 	return e.WithHint("Formats are %s.", strings.Join(names, ", "))
+}
+
+// ownFormat reports that the connector reads option "format" itself.
+func (t *table) ownFormat() bool {
+	for _, o := range t.conn.Options {
+		if o.Name == "format" {
+			return true
+		}
+	}
+	return false
+}
+
+// resolved gives the options with ${NAME} replaced where vars knows the name.
+func (t *table) resolved(vars func(string) (string, bool)) map[string]string {
+	out := make(map[string]string, len(t.options))
+	for k, v := range t.options {
+		out[k] = expand(v, vars)
+	}
+	return out
+}
+
+func expand(v string, vars func(string) (string, bool)) string {
+	if vars == nil {
+		return v
+	}
+	var b strings.Builder
+	for {
+		before, rest, ok := strings.Cut(v, "${")
+		name, after, closed := strings.Cut(rest, "}")
+		if !ok || !closed {
+			return b.String() + v
+		}
+		b.WriteString(before)
+		if val, known := vars(name); known {
+			b.WriteString(val)
+		} else {
+			b.WriteString("${" + name + "}")
+		}
+		v = after
+	}
 }
 
 func (t *table) checkColumns(f format.Format) error {

@@ -220,12 +220,9 @@ func (b *builder) windowAgg(n *logical.WindowAgg) (*phys, error) {
 		Inputs: edges, Schema: logical.Schema(n), Parallelism: par, Time: logical.TimeColumn(n),
 		WindowAgg: &plan.WindowAgg{Window: n.Window, Time: n.Time, Keys: n.Keys, Aggs: n.Aggs, Props: n.Props},
 	}, in)
-	for i, prop := range n.Props {
-		// One of the window's columns tells the windows apart.
-		if p.Key == nil {
-			p.Key = append(firstN(len(n.Keys)), len(n.Keys)+len(n.Aggs)+i)
-		}
-		_ = prop
+	if len(n.Props) > 0 {
+		// Any one of the window's columns tells the windows apart.
+		p.Key = append(firstN(len(n.Keys)), len(n.Keys)+len(n.Aggs))
 	}
 	p.ordered = true
 	return p, nil
@@ -274,7 +271,7 @@ func retractable(n *logical.GroupAgg, in *phys) error {
 		}
 		what := upperCall(a) + " over rows that change"
 		return sqlerr.NotSupported(a.Pos, what).
-			WithDetail("%s", updatesText(in.cause)).
+			WithDetail("%s", sentence(updatesText(in.cause))).
 			WithHint("Group the inner query by a window (TUMBLE, HOP), whose rows are final.")
 	}
 	return nil

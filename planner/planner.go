@@ -34,6 +34,9 @@ type Options struct {
 	TimeZone string
 	// Settings are the SETs of the session, by key.
 	Settings map[string]string
+	// Vars resolves ${NAME} in option values while a connector judges them; plans keep
+	// them unresolved. nil leaves them as they are.
+	Vars func(name string) (string, bool)
 }
 
 func (o Options) withDefaults() Options {

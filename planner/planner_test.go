@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -19,13 +20,16 @@ import (
 // TestScripts runs testdata: "ddl" files declarations in the script's catalog; "plan"
 // plans the statements of its text as one job and prints EXPLAIN; "schema" prints the
 // columns of a query; "table" prints a declared table. An error is printed as the user
-// sees it. A "plan" is also made fifty times over, and sent through JSON.
+// sees it. A "plan" is also made again ("times" times), and sent through JSON.
 func TestScripts(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		s := &script{snap: catalog.Empty, opts: testOptions()}
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			s.times = 3
 			for _, a := range d.CmdArgs {
-				if a.Key != "expect" {
+				if a.Key == "times" {
+					s.times, _ = strconv.Atoi(a.Vals[0])
+				} else {
 					s.opts.Settings[a.Key] = a.Vals[0]
 					defer delete(s.opts.Settings, a.Key)
 				}
@@ -42,6 +46,8 @@ func TestScripts(t *testing.T) {
 type script struct {
 	snap *catalog.Snapshot
 	opts planner.Options
+	// times is how often a plan is made again.
+	times int
 }
 
 func (s *script) run(t *testing.T, cmd, src string) (string, error) {
@@ -88,16 +94,16 @@ func (s *script) run(t *testing.T, cmd, src string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	checkStable(t, p, func() (*plan.Plan, error) { return planner.Plan(outputs, s.snap, s.opts) })
+	checkStable(t, s.times, p, func() (*plan.Plan, error) { return planner.Plan(outputs, s.snap, s.opts) })
 	checkShape(t, p)
 	return planner.Explain(p), nil
 }
 
 // checkStable plans again, and sends the plan through JSON.
-func checkStable(t *testing.T, p *plan.Plan, again func() (*plan.Plan, error)) {
+func checkStable(t *testing.T, times int, p *plan.Plan, again func() (*plan.Plan, error)) {
 	t.Helper()
 	want := toJSON(t, p)
-	for range 50 {
+	for range times {
 		q, err := again()
 		if err != nil {
 			t.Fatal(err)

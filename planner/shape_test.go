@@ -67,6 +67,9 @@ func checkNode(t *testing.T, p *plan.Plan, n *plan.Node) {
 	var in types.Schema
 	if len(n.Inputs) > 0 {
 		in = p.Nodes[n.Inputs[0].From].Schema
+		if n.Inputs[0].Port != plan.Rows {
+			in = plan.DeadLetterSchema
+		}
 	}
 	want := types.Schema{}
 	switch {

@@ -47,7 +47,7 @@ func insertSink(b *bind.Binder, ins *parser.Insert, source string, snap *catalog
 	}
 	s := &logical.Sink{
 		Input: node, Table: def.Name, Connector: tab.conn.Name, Caps: tab.caps, Options: tab.options, Format: tab.format,
-		Target: target, OnError: tab.common["on.error"], Parallelism: tab.parallelism(), Pos: ins.Table.Pos,
+		Target: target, OnError: tab.common["on.error"], DeadLetters: tab.common["dead-letter.table"], Parallelism: tab.parallelism(), Pos: ins.Table.Pos,
 	}
 	for _, k := range def.Key {
 		s.Key = append(s.Key, target.Index(k))

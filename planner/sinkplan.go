@@ -30,6 +30,11 @@ func (b *builder) sink(s *logical.Sink) error {
 		return err
 	}
 	b.keyNotices(s, in)
+	for _, other := range b.sinks {
+		if other.logical.Table == s.Table && len(s.Key) > 0 {
+			b.notice("table " + strconv.Quote(s.Table) + " is written by several statements; which of their rows for one key shows depends on the order of arrival")
+		}
+	}
 	info := &sinkInfo{logical: s, input: in}
 	info.final, info.why = replaySure(s, in)
 	node := &plan.Node{
@@ -49,7 +54,6 @@ func (b *builder) sink(s *logical.Sink) error {
 		if in.updating && !subset(in.Key, s.Key) {
 			from = b.materialize(s, in)
 			node.Inputs = forward(from)
-			node.Parallelism = from.Parallelism
 		} else if in.updating && len(in.Key) != len(s.Key) {
 			in.needsOld = true
 		}
@@ -70,7 +74,7 @@ func (b *builder) plainSink(s *logical.Sink, in *phys, node *plan.Node) {
 	node.Inputs, node.Parallelism = forward(in), in.Parallelism
 	switch {
 	case s.Parallelism == in.Parallelism && s.Parallelism > 0:
-	case s.Parallelism == 1, s.Caps.Changelog && s.Caps.Splits == 1 && in.Parallelism != 1:
+	case s.Parallelism == 1:
 		node.Inputs[0].Exchange, node.Parallelism = plan.Gather, 1
 	case s.Parallelism > 1:
 		node.Inputs[0].Exchange, node.Parallelism = plan.Spread, s.Parallelism
@@ -114,7 +118,7 @@ func subset(key, of []int) bool {
 func replaySure(s *logical.Sink, in *phys) (bool, string) {
 	switch {
 	case in.updating:
-		return false, "rows change after they came out: " + updatesText(in.cause)
+		return false, updatesText(in.cause)
 	case !in.Deterministic:
 		return false, "replay may give other rows: " + notRepeatable(in)
 	case len(s.Key) == 0:
@@ -160,13 +164,12 @@ func takesUpdates(s *logical.Sink, in *phys) error {
 	if !in.updating || s.Caps.Changelog || s.Caps.Upserts && len(s.Key) > 0 {
 		return nil
 	}
-	e := sqlerr.New(sqlerr.CodeSinkChangelog, s.Pos, "sink %q (%s) takes only inserts, but the query changes rows that it gave before", s.Table, s.Connector).
-		WithDetail("%s", updatesText(in.cause))
-	e.Pos = in.cause.Pos
+	e := sqlerr.New(sqlerr.CodeSinkChangelog, in.cause.Pos, "sink %q (%s) takes only inserts, but the query changes rows that it gave before", s.Table, s.Connector).
+		WithDetail("%s", sentence(updatesText(in.cause)))
 	help := "Group by a window (TUMBLE or HOP), whose rows are final"
 	if len(s.Key) == 0 {
 		key := "…"
-		if in.Key != nil && len(in.Key) > 0 {
+		if len(in.Key) > 0 {
 			key = columnNames(s.Target, in.Key)
 		}
 		help += ", or write to a table with PRIMARY KEY (" + key + ") on a connector that can update rows, such as postgres"
@@ -176,15 +179,19 @@ func takesUpdates(s *logical.Sink, in *phys) error {
 	return e.WithHint("%s.", help)
 }
 
+// updatesText says what in the query changes rows, as part of a sentence.
 func updatesText(g *logical.GroupAgg) string {
 	switch g.Clause {
-	case "GROUP BY":
-		return "The GROUP BY updates the row of a group with every row that joins it."
-	case "SELECT DISTINCT":
-		return "The SELECT DISTINCT takes a row back when its last copy goes."
+	case logical.ClauseGroupBy:
+		return "the GROUP BY updates the row of a group with every row that joins it"
+	case logical.ClauseDistinct:
+		return "the SELECT DISTINCT takes a row back when its last copy goes"
 	}
-	return "An aggregate without GROUP BY updates its one row with every row that comes."
+	return "an aggregate without GROUP BY updates its one row with every row that comes"
 }
+
+// sentence makes a sentence of text.
+func sentence(text string) string { return strings.ToUpper(text[:1]) + text[1:] + "." }
 
 // keyNotices warns of NULLs in the sink's key and of an order that replay may not
 // repeat.

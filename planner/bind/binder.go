@@ -93,11 +93,6 @@ func (b *Binder) query(q *parser.Query, with *cte) (logical.Node, error) {
 	}
 	for i := range q.With {
 		c := &q.With[i]
-		for _, earlier := range q.With[:i] {
-			if c.Name.Matches(earlier.Name.Text) && c.Name.Quoted == earlier.Name.Quoted {
-				return nil, sqlerr.New("42712", c.Name.Pos, "WITH query name %q specified more than once", c.Name.Text)
-			}
-		}
 		node, err := b.query(c.Query, with)
 		if err != nil {
 			return nil, err

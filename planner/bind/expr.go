@@ -128,7 +128,7 @@ func refuse(e parser.Expr) error {
 	case *parser.ExistsExpr:
 		what = "EXISTS"
 	case *parser.QuantifiedExpr:
-		what = "ANY and ALL"
+		what = "ANY or ALL"
 	case *parser.SubscriptExpr:
 		what = "a subscript"
 	case *parser.FieldExpr:

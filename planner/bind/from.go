@@ -164,11 +164,16 @@ func (b *Binder) view(name string, pos sqlerr.Pos) (logical.Node, error) {
 		if node, err = b.query(q.Query, nil); err != nil {
 			return err
 		}
-		node, err = rename(node, viewColumns(v.Columns), name)
-		return err
+		if node, err = rename(node, viewColumns(v.Columns), name); err != nil {
+			return moved(err, pos)
+		}
+		return nil
 	})
 	if err != nil {
 		return nil, err
+	}
+	if v.Source != b.source {
+		node = logical.Relocate(node, pos)
 	}
 	b.views[name] = node
 	return node, nil

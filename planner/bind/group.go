@@ -86,6 +86,9 @@ func (g *grouping) groupItem(e parser.Expr) error {
 	if name == "" {
 		name = x.outputName(parser.SelectItem{Expr: target}, bound)
 	}
+	if name == "?column?" {
+		name = "key" + itoa(len(g.keys)+1)
+	}
 	g.keys = append(g.keys, item{e: bound, name: name})
 	return nil
 }
@@ -166,9 +169,9 @@ func (b *Binder) groupWindow(fn string, call *parser.CallExpr, in logical.Node, 
 func (g *grouping) build(items []item, having *expr.Expr) (logical.Node, []item, error) {
 	node := g.node
 	pre := &preProject{}
-	agg := &logical.GroupAgg{Clause: "the aggregates without GROUP BY", Pos: g.sel.Pos}
+	agg := &logical.GroupAgg{Clause: logical.ClauseNone, Pos: g.sel.Pos}
 	if g.sel.GroupBy != nil {
-		agg.Clause, agg.Pos = "GROUP BY", g.sel.GroupBy.Pos
+		agg.Clause, agg.Pos = logical.ClauseGroupBy, g.sel.GroupBy.Pos
 	}
 	for _, k := range g.keys {
 		agg.Keys = append(agg.Keys, pre.add(k.e, k.name))
@@ -186,7 +189,10 @@ func (g *grouping) build(items []item, having *expr.Expr) (logical.Node, []item,
 		agg.Aggs = append(agg.Aggs, call)
 		agg.AggNames = append(agg.AggNames, call.Fn)
 	}
-	agg.Input = &logical.Project{Input: node, Exprs: pre.exprs, Names: pre.names}
+	agg.Input = node
+	if len(pre.exprs) > 0 {
+		agg.Input = &logical.Project{Input: node, Exprs: pre.exprs, Names: pre.names}
+	}
 
 	var out logical.Node = agg
 	if having != nil {

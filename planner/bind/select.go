@@ -60,7 +60,7 @@ func (b *Binder) selectCore(s *parser.Select, with *cte) (logical.Node, error) {
 	if !s.Distinct {
 		return p, nil
 	}
-	d := &logical.GroupAgg{Input: p, Clause: "SELECT DISTINCT", Pos: s.Pos}
+	d := &logical.GroupAgg{Input: p, Clause: logical.ClauseDistinct, Pos: s.Pos}
 	for i := range items {
 		d.Keys = append(d.Keys, i)
 	}

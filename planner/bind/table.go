@@ -31,6 +31,14 @@ func (b *Binder) readable(name string, pos sqlerr.Pos) (*logical.Table, error) {
 	if err != nil {
 		return nil, err
 	}
+	if def.Source != b.source {
+		for i, v := range t.Virtual {
+			t.Virtual[i] = logical.RelocateExpr(v, pos)
+		}
+		if t.Watermark != nil {
+			t.Watermark = logical.RelocateExpr(t.Watermark, pos)
+		}
+	}
 	b.tables[name] = t
 	return t, nil
 }

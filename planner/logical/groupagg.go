@@ -13,11 +13,20 @@ type GroupAgg struct {
 	Keys     []int // columns of Input
 	Aggs     []expr.AggCall
 	AggNames []string
-	// Clause is how the user wrote it: "GROUP BY", "DISTINCT", "the aggregates"; Pos is
-	// the place.
-	Clause string
+	// Clause is how the user wrote it, Pos the place.
+	Clause Clause
 	Pos    sqlerr.Pos
 }
+
+// Clause is a way to ask for a grouping.
+type Clause string
+
+const (
+	ClauseGroupBy  Clause = "GROUP BY"
+	ClauseDistinct Clause = "SELECT DISTINCT"
+	// ClauseNone: aggregates without GROUP BY.
+	ClauseNone Clause = ""
+)
 
 func (g *GroupAgg) Columns() []Column {
 	in := g.Input.Columns()

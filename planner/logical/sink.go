@@ -17,6 +17,8 @@ type Sink struct {
 	Target    types.Schema // columns written, for the input columns in order
 	Key       []int        // PRIMARY KEY, as positions in Target
 	OnError   string
+	// DeadLetters is the table for rows that the target refuses, "" for none.
+	DeadLetters string
 	// Parallelism is the table's own, 0 for the job's.
 	Parallelism int
 	Pos         sqlerr.Pos

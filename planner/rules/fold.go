@@ -43,5 +43,25 @@ func fold(e *expr.Expr) *expr.Expr {
 			out.Args[i] = m
 		}
 	}
-	return out
+	return dropNeutral(out)
+}
+
+// dropNeutral leaves TRUE out of an AND and FALSE out of an OR.
+func dropNeutral(e *expr.Expr) *expr.Expr {
+	if e.Kind != expr.And && e.Kind != expr.Or {
+		return e
+	}
+	var keep []*expr.Expr
+	for _, a := range e.Args {
+		if a.Kind != expr.Literal || a.Val.Null || (a.Val.I != 0) != (e.Kind == expr.And) {
+			keep = append(keep, a)
+		}
+	}
+	switch len(keep) {
+	case len(e.Args), 0:
+		return e
+	case 1:
+		return keep[0]
+	}
+	return &expr.Expr{Kind: e.Kind, Type: e.Type, Args: keep, Pos: e.Pos}
 }

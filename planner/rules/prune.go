@@ -113,8 +113,26 @@ func (p *pruner) mark(n logical.Node) {
 			}
 		}
 		keepTime()
-	case *logical.Scan, *logical.Values:
+	case *logical.Scan:
+		keepCheapest(n, need)
+	case *logical.Values:
 		keepOne(need)
+	}
+}
+
+// keepCheapest keeps a column that need not be computed where none is needed.
+func keepCheapest(s *logical.Scan, need []bool) {
+	best := -1
+	for i, o := range s.Output {
+		if need[i] {
+			return
+		}
+		if best < 0 || o < s.Output[best] {
+			best = i
+		}
+	}
+	if best >= 0 {
+		need[best] = true
 	}
 }
 

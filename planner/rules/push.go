@@ -74,6 +74,9 @@ func pushFilter(f *logical.Filter) logical.Node {
 		})
 	case *logical.Scan:
 		return below(f, func(c *expr.Expr) *expr.Expr {
+			if !simple(c) {
+				return nil
+			}
 			return c.Map(func(i int) int { return in.Output[i] })
 		}, func(pred *expr.Expr) logical.Node {
 			s := *in
@@ -82,6 +85,28 @@ func pushFilter(f *logical.Filter) logical.Node {
 		})
 	}
 	return nil
+}
+
+// cheapCalls are the functions that a scan's predicate may use. What costs more stays in
+// the projection above, which computes a common sub-expression of filter and columns
+// once.
+var cheapCalls = map[string]bool{
+	"=": true, "<>": true, "<": true, "<=": true, ">": true, ">=": true, "not": true, "in": true, "%": true, "mod": true,
+	"+": true, "-": true, "*": true, "is null": true, "is not null": true, "is true": true, "is not true": true,
+	"is false": true, "is not false": true, "is distinct from": true, "is not distinct from": true,
+}
+
+// simple reports that c is worth evaluating in the scan.
+func simple(c *expr.Expr) bool {
+	return c.Walk(func(x *expr.Expr) bool {
+		switch x.Kind {
+		case expr.Column, expr.Literal, expr.And, expr.Or, expr.Cast:
+			return true
+		case expr.Call:
+			return cheapCalls[x.Fn]
+		}
+		return false
+	})
 }
 
 // keysOnly translates a condition on grouping keys to the aggregation's input.
