@@ -1,6 +1,7 @@
 package bind
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/streamsql/streamsql/internal/expr"
@@ -187,7 +188,7 @@ func (g *grouping) build(items []item, having *expr.Expr) (logical.Node, []item,
 	for _, a := range g.aggs {
 		call := a.call(pre, g.sc)
 		agg.Aggs = append(agg.Aggs, call)
-		agg.AggNames = append(agg.AggNames, call.Fn)
+		agg.AggNames = append(agg.AggNames, unused(agg.AggNames, call.Fn))
 	}
 	agg.Input = node
 	if len(pre.exprs) > 0 {
@@ -265,6 +266,15 @@ func (p *preProject) add(e *expr.Expr, name string) int {
 		}
 	}
 	p.exprs = append(p.exprs, e)
-	p.names = append(p.names, name)
+	p.names = append(p.names, unused(p.names, name))
 	return len(p.exprs) - 1
+}
+
+// unused gives name, numbered when it is taken, so that EXPLAIN can tell columns apart.
+func unused(taken []string, name string) string {
+	out := name
+	for n := 2; slices.Contains(taken, out); n++ {
+		out = name + itoa(n)
+	}
+	return out
 }

@@ -92,7 +92,7 @@ func pushFilter(f *logical.Filter) logical.Node {
 // once.
 var cheapCalls = map[string]bool{
 	"=": true, "<>": true, "<": true, "<=": true, ">": true, ">=": true, "not": true, "in": true, "%": true, "mod": true,
-	"+": true, "-": true, "*": true, "is null": true, "is not null": true, "is true": true, "is not true": true,
+	"is null": true, "is not null": true, "is true": true, "is not true": true,
 	"is false": true, "is not false": true, "is distinct from": true, "is not distinct from": true,
 }
 
