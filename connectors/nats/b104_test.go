@@ -45,6 +45,7 @@ func TestConsumerDeleted(t *testing.T) {
 }
 
 func TestServerRestarted(t *testing.T) {
+	t.Parallel()
 	b, _, rd := atThousand(t)
 	for i := range 3 {
 		b.srv.Shutdown()
@@ -70,16 +71,17 @@ func TestServerRestarted(t *testing.T) {
 
 // A restart in the middle of a long read neither loses nor doubles anything.
 func TestServerRestartedUnderLoad(t *testing.T) {
+	t.Parallel()
 	b := newBroker(t, embedded.Options{})
 	b.create(bids())
-	b.publish("bids.a", 0, 60_000)
+	b.publish("bids.a", 0, 24_000)
 	rd := open(t, b.config("stream", "bids", "end", "now"), nil)
 	rd.until(5000)
 	b.restart()
-	rd.until(30_000)
+	rd.until(15_000)
 	b.restart()
 	rd.toEnd()
-	rd.numbered(0, 60_000)
+	rd.numbered(0, 24_000)
 }
 
 func TestStreamRecreated(t *testing.T) {
@@ -133,6 +135,7 @@ func purgedAhead(t *testing.T, gap string, more int) *reading {
 }
 
 func TestPurgedAheadOfReader(t *testing.T) {
+	t.Parallel()
 	for _, more := range []int{100, 0} {
 		rd := purgedAhead(t, "fail", more)
 		if e := mustCode(t, rd.untilError(), sqlerr.CodeGap); !strings.Contains(e.Msg, "has lost ") {
@@ -185,6 +188,7 @@ func TestHolesAreNoGap(t *testing.T) {
 // A filtered reader that has seen the whole stream loses nothing when messages of other
 // subjects go.
 func TestFilteredRetention(t *testing.T) {
+	t.Parallel()
 	b := newBroker(t, embedded.Options{})
 	st := b.create(bids())
 	b.publish("bids.a", 1, 5)

@@ -297,6 +297,7 @@ func TestMarkerGone(t *testing.T) {
 }
 
 func TestMarkerOutlivesMaxAge(t *testing.T) {
+	t.Parallel()
 	b := newBroker(t, embedded.Options{})
 	cfg := outStream(true)
 	cfg.MaxAge, cfg.Duplicates = 500*time.Millisecond, 500*time.Millisecond

@@ -19,6 +19,8 @@ type packer struct {
 	headers []fillerHeader
 	rows    int // per message
 	limit   int // bytes of a payload
+	// reserved is the subject that no row may have.
+	reserved string
 	// emit takes a message over; it must not keep the bytes.
 	emit func(subject string, header natsgo.Header, data []byte) error
 
@@ -49,6 +51,9 @@ func (p *packer) row(b *vec.Batch, i int) (*sqlerr.Error, error) {
 	var refused *sqlerr.Error
 	if p.name, refused = p.subject.subject(p.name[:0], b, i); refused != nil {
 		return refused, nil
+	}
+	if string(p.name) == p.reserved {
+		return sqlerr.New(sqlerr.CodeInvalidParameter, 0, "subject %q is that of the commit marker", p.name), nil
 	}
 	p.text = p.enc.Append(p.text[:0], b, i)
 	if len(p.text) > p.limit {

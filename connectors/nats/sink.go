@@ -132,7 +132,7 @@ func (k *sink) Check(ctx context.Context) error {
 	}
 	pattern := k.subject.pattern()
 	subjects := []string{pattern}
-	if k.exactly {
+	if k.exactly && !covers(pattern, k.marker) {
 		subjects = append(subjects, k.marker)
 	}
 	if k.stream == "" {
@@ -245,7 +245,7 @@ func (k *sink) packer(emit func(subject string, h natsgo.Header, data []byte) er
 		return nil, err
 	}
 	return &packer{enc: enc, subject: k.subject, headers: k.headers, rows: k.rows, limit: k.limit,
-		emit: emit, open: map[string]*pack{}}, nil
+		reserved: k.marker, emit: emit, open: map[string]*pack{}}, nil
 }
 
 // atLeast reports whether the connected server has this version or a later one.

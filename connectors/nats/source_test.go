@@ -69,6 +69,7 @@ func TestStart(t *testing.T) {
 }
 
 func TestBounded(t *testing.T) {
+	t.Parallel()
 	b := newBroker(t, embedded.Options{})
 	st := b.create(bids())
 	empty := open(t, b.config("stream", "bids", "end", "now"), nil)
