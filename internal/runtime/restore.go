@@ -84,7 +84,7 @@ type due struct {
 
 // checkFence compares what a target remembers with the newest manifest and returns
 // what it has still to commit, in order: nothing, or the manifests that lead from its
-// fence to the newest one.
+// fence to the newest one, of which there are no more than may have been pending.
 func (a *attempt) checkFence(ctx context.Context, g *group, newest due, older []stream.Epoch) ([]due, error) {
 	m := newest.m
 	for _, s := range m.Sinks {
@@ -110,7 +110,7 @@ func (a *attempt) checkFence(ctx context.Context, g *group, newest due, older []
 		for i >= 0 && older[i] > d.m.Prev {
 			i--
 		}
-		if i < 0 || older[i] != d.m.Prev || d.m.Prev < at {
+		if i < 0 || older[i] != d.m.Prev || d.m.Prev < at || len(chain) >= a.cfg.Settings.MaxPendingCommits {
 			return nil, sqlerr.New(sqlerr.CodeFenced, 0, "target %s is at epoch %d and the checkpoint at %d follows epoch %d", g.name, at, m.Epoch, m.Prev).
 				WithDetail("The target was probably restored from a backup: epochs %d to %d are missing in it.", at+1, m.Prev).
 				WithHint("Restore the matching checkpoints, or start with --fresh into an empty target.")

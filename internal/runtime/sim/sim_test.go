@@ -17,7 +17,7 @@ import (
 
 var (
 	seedFlag  = flag.Uint64("sim.seed", 0, "run this seed alone")
-	countFlag = flag.Int("sim.count", 300, "number of seeds to run")
+	countFlag = flag.Int("sim.count", 200, "number of seeds to run")
 )
 
 // TestSimulation runs the job under many seeds. A failure prints how to replay it.
@@ -55,14 +55,24 @@ func newWorld(t *testing.T, seed uint64) *world {
 	w.table = NewTable(rng, randomSplits(rng))
 	w.early, w.db = NewDatabase("early", rng), NewDatabase("db", rng)
 	w.db.Seen = w.consistent
-	list := map[string]connectors.Connector{"sim": w.table.Connector(), "early": w.early.Connector(), "db": w.db.Connector()}
 	w.cfg = runtime.Config{Plan: jobPlan(t), Store: w.store, Name: "job", SQL: "sim", Program: "test",
-		Connector: func(name string) (connectors.Connector, bool) { c, ok := list[name]; return c, ok },
+		Connector: connectorsOf(w.table, w.early, w.db),
 		Settings: checkpoint.Settings{Interval: int64(1+rng.IntN(50)) * 1000, Timeout: int64(50+rng.IntN(500)) * 1000,
 			TolerableFailures: rng.IntN(3) + 1, Retained: 1 + rng.IntN(3), MaxPendingCommits: 1 + rng.IntN(2)},
 	}
 	w.faults(rng.IntN(4))
 	return w
+}
+
+func connectorsOf(t *Table, databases ...*Database) func(string) (connectors.Connector, bool) {
+	return func(name string) (connectors.Connector, bool) {
+		for _, d := range databases {
+			if d.Name == name {
+				return d.Connector(), true
+			}
+		}
+		return t.Connector(), name == "sim"
+	}
 }
 
 func (w *world) faults(percent int) {

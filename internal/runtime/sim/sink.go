@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"sync"
 
 	"github.com/streamsql/streamsql/connectors"
 	"github.com/streamsql/streamsql/internal/sqlerr"
@@ -25,6 +26,7 @@ type Database struct {
 	// Broken is the first violation of the commit protocol.
 	Broken error
 
+	mu    sync.Mutex // one statement at a time
 	rng   *rand.Rand
 	fence connectors.Fence
 }
@@ -44,6 +46,8 @@ func NewDatabase(name string, rng *rand.Rand) *Database {
 // Connector is the descriptor under which the database is opened.
 func (d *Database) Connector() connectors.Connector {
 	return connectors.Connector{Name: d.Name, OpenSink: func(_ context.Context, c connectors.Config) (connectors.Sink, error) {
+		d.mu.Lock()
+		defer d.mu.Unlock()
 		if d.Tables[c.Table] == nil {
 			d.Tables[c.Table] = &Target{Key: c.Key, Rows: map[string]int{}, byKey: map[string]string{}}
 		}
@@ -125,15 +129,24 @@ type sink struct {
 	t *Target
 }
 
-func (s *sink) Check(context.Context) error { return s.d.away() }
-func (s *sink) Group() string               { return s.d.Name }
-func (s *sink) Close() error                { return nil }
+func (s *sink) Check(context.Context) error {
+	s.d.mu.Lock()
+	defer s.d.mu.Unlock()
+	return s.d.away()
+}
+
+func (s *sink) Group() string { return s.d.Name }
+func (s *sink) Close() error  { return nil }
 
 func (s *sink) OpenWriter(_ context.Context, wc connectors.WriterContext) (connectors.Writer, error) {
+	s.d.mu.Lock()
+	defer s.d.mu.Unlock()
 	return &writer{d: s.d, t: s.t, attempt: wc.Attempt}, s.d.away()
 }
 
 func (s *sink) Committer(_ context.Context, job string, attempt uint64) (connectors.Committer, error) {
+	s.d.mu.Lock()
+	defer s.d.mu.Unlock()
 	return &committer{d: s.d, job: job, attempt: attempt}, s.d.away()
 }
 
@@ -145,11 +158,15 @@ type writer struct {
 }
 
 func (w *writer) Write(_ context.Context, b *vec.Batch) error {
+	w.d.mu.Lock()
+	defer w.d.mu.Unlock()
 	w.buf = append(w.buf, b.Retain())
 	return w.d.away()
 }
 
 func (w *writer) Flush(context.Context) error {
+	w.d.mu.Lock()
+	defer w.d.mu.Unlock()
 	if err := w.d.away(); err != nil {
 		return err
 	}
@@ -178,9 +195,15 @@ type committer struct {
 	attempt uint64
 }
 
-func (c *committer) Fence(context.Context) (connectors.Fence, error) { return c.d.fence, c.d.away() }
+func (c *committer) Fence(context.Context) (connectors.Fence, error) {
+	c.d.mu.Lock()
+	defer c.d.mu.Unlock()
+	return c.d.fence, c.d.away()
+}
 
 func (c *committer) Acquire(_ context.Context, _ []connectors.Sink, takeOver bool) error {
+	c.d.mu.Lock()
+	defer c.d.mu.Unlock()
 	if err := c.d.away(); err != nil {
 		return err
 	}
@@ -199,6 +222,8 @@ func (c *committer) Acquire(_ context.Context, _ []connectors.Sink, takeOver boo
 }
 
 func (c *committer) Commit(ctx context.Context, id connectors.CommitID, parts []connectors.Part) error {
+	c.d.mu.Lock()
+	defer c.d.mu.Unlock()
 	if err := c.d.away(); err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"strconv"
+	"sync"
 
 	"github.com/streamsql/streamsql/connectors"
 	"github.com/streamsql/streamsql/internal/sqlerr"
@@ -24,17 +25,21 @@ var TableSchema = types.Schema{
 // Table is a stream of several splits; it outlives every attempt.
 type Table struct {
 	Splits [][]Row
-	rng    *rand.Rand
-	Faults int
+	// Faults is the chance that reading fails, in percent. Chunk bounds the rows of a
+	// chunk, 20 by default.
+	Faults, Chunk int
 	// Released is the position up to which each split may forget its rows.
 	Released []int
 	// Unbounded tables do not end: they are caught up.
 	Unbounded bool
+
+	mu  sync.Mutex
+	rng *rand.Rand
 }
 
 // NewTable returns a table over these splits; its cuts and faults follow rng.
 func NewTable(rng *rand.Rand, splits [][]Row) *Table {
-	return &Table{Splits: splits, rng: rng, Released: make([]int, len(splits))}
+	return &Table{Splits: splits, rng: rng, Released: make([]int, len(splits)), Chunk: 20}
 }
 
 // Connector is the descriptor under which the table is opened.
@@ -65,6 +70,8 @@ func (s source) Open(_ context.Context, split connectors.Split, pos connectors.P
 			return nil, err
 		}
 	}
+	s.t.mu.Lock()
+	defer s.t.mu.Unlock()
 	if at < s.t.Released[i] {
 		return nil, sqlerr.New(sqlerr.CodeGap, 0, "split %d is to be read from %d and was released up to %d", i, at, s.t.Released[i])
 	}
@@ -77,6 +84,8 @@ func (s source) Release(_ context.Context, split connectors.Split, pos connector
 	if err != nil {
 		return err
 	}
+	s.t.mu.Lock()
+	defer s.t.mu.Unlock()
 	s.t.Released[i] = max(s.t.Released[i], at)
 	return nil
 }
@@ -89,7 +98,9 @@ type reader struct {
 	told      bool
 }
 
-func (r *reader) Next(context.Context) (*connectors.Chunk, error) {
+func (r *reader) Next(ctx context.Context) (*connectors.Chunk, error) {
+	r.t.mu.Lock()
+	defer r.t.mu.Unlock()
 	rows := r.t.Splits[r.split]
 	if r.t.rng.IntN(100) < r.t.Faults {
 		return nil, sqlerr.Externalf(sqlerr.CodeConnection, nil, "the stream is away")
@@ -99,12 +110,12 @@ func (r *reader) Next(context.Context) (*connectors.Chunk, error) {
 			return nil, io.EOF
 		}
 		if r.told {
-			return nil, nil
+			return r.wait(ctx)
 		}
 		r.told = true
 		return &connectors.Chunk{CaughtUp: true, Pos: r.pos()}, nil
 	}
-	n := min(1+r.t.rng.IntN(20), len(rows)-r.at)
+	n := min(1+r.t.rng.IntN(r.t.Chunk), len(rows)-r.at)
 	b := vec.NewBatch(TableSchema.Types(), n)
 	for _, x := range rows[r.at : r.at+n] {
 		b.Cols[0].AppendInt64(x.K)
@@ -114,6 +125,18 @@ func (r *reader) Next(context.Context) (*connectors.Chunk, error) {
 	}
 	r.at += n
 	return &connectors.Chunk{Batch: b, Pos: r.pos(), CaughtUp: r.at == len(rows)}, nil
+}
+
+// wait is what an unbounded table does when it has told that it is caught up: in a
+// simulation, whose context cannot end, nothing; else it waits for the end.
+func (r *reader) wait(ctx context.Context) (*connectors.Chunk, error) {
+	if ctx.Done() == nil {
+		return nil, nil
+	}
+	r.t.mu.Unlock()
+	<-ctx.Done()
+	r.t.mu.Lock()
+	return nil, ctx.Err()
 }
 
 func (r *reader) pos() connectors.Position { return connectors.Position(fmt.Sprint(r.at)) }
