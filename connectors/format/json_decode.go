@@ -14,16 +14,18 @@ type task uint8
 
 const (
 	taskSkip  task = iota // not wanted
-	taskInt               // SMALLINT, INT, BIGINT
+	taskInt               // SMALLINT, INT, BIGINT; TIMESTAMP as a number
 	taskText              // TEXT without a length limit
 	taskISO               // TIMESTAMP as text
 	taskOther             // everything else
 )
 
 type jsonColumn struct {
-	task task
-	max  int64  // of an integer type
-	seen uint64 // number of the last object with this field
+	task   task
+	max    int64  // taskInt: the largest number that the fast path takes
+	factor int64  // taskInt: what the number counts, in microseconds for a TIMESTAMP
+	cut    int64  // taskInt: the step of the column when it is more than factor, else 1
+	seen   uint64 // number of the last object with this field
 }
 
 // jsonDecoder writes payload bytes straight into columns.
@@ -88,15 +90,25 @@ func newJSONDecoder(cols []Column, unit int) *jsonDecoder {
 		switch {
 		case c.Type.IsInteger():
 			j.task = taskInt
-			j.max = maxInt(c.Type)
+			j.max, j.factor, j.cut = maxInt(c.Type), 1, 1
 		case c.Type.Kind == types.Text && c.Type.Length == 0:
 			j.task = taskText
 		case c.Type.IsTimestamp() && unit == isoText:
 			j.task = taskISO
+		case c.Type.IsTimestamp():
+			j.task = taskInt
+			j.factor = int64(pow10u[6-unit])
+			j.max, j.cut = maxMicros/j.factor, 1
+			if tick := c.Type.Tick(); tick > j.factor {
+				j.cut = tick
+			}
 		}
 	}
 	return d
 }
+
+// maxMicros is a time within the range of TIMESTAMP.
+const maxMicros = 9e18
 
 func maxInt(t types.Type) int64 {
 	switch t.Kind {
@@ -253,7 +265,11 @@ func (d *jsonDecoder) decodeObject(b []byte, i int) int {
 					sum = eightDigits(v << (64 - 8*uint(n)))
 				}
 				if n > 0 && (byte(x) != '0' || n == 1) && (b[end] == ',' || b[end] == '}') && int64(sum) <= j.max {
-					c.i64[row] = int64(sum)
+					n := int64(sum) * j.factor
+					if j.cut > 1 {
+						n = vec.TruncateTick(n, j.cut)
+					}
+					c.i64[row] = n
 					if c.valid != nil {
 						c.valid.Set(row)
 					}
