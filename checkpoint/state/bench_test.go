@@ -93,6 +93,31 @@ func BenchmarkUpsert1MCountSum(b *testing.B)  { benchUpsert(b, 1_000_000, false,
 func BenchmarkUpsertText10k(b *testing.B)     { benchUpsert(b, 10_000, true, false) }
 func BenchmarkUpsertText1M(b *testing.B)      { benchUpsert(b, 1_000_000, true, false) }
 
+// BenchmarkUpsertTwoInts10k has keys of two integer columns.
+func BenchmarkUpsertTwoInts10k(b *testing.B) {
+	be, err := New(Decl{Name: "agg", Keys: []types.Type{types.TBigInt, types.TInt}, Words: 2})
+	if err != nil {
+		b.Fatal(err)
+	}
+	t, in, ids := be.Table("agg"), benchInputs(10_000, false), make([]uint32, benchBatch)
+	for i := range in {
+		second := vec.New(types.TInt, benchBatch)
+		for _, x := range in[i].keys[0].I64 {
+			second.AppendInt64(x % 7)
+		}
+		in[i].keys = append(in[i].keys, second)
+		vec.HashColumns(in[i].keys, benchBatch, in[i].hashes)
+		t.Upsert(in[i].hashes, in[i].keys, nil, ids)
+	}
+	rows := 0
+	for i := 0; b.Loop(); i++ {
+		x := in[i%len(in)]
+		t.Upsert(x.hashes, x.keys, nil, ids)
+		rows += benchBatch
+	}
+	b.ReportMetric(float64(rows)/b.Elapsed().Seconds()/1e6, "Mrows/s")
+}
+
 // fill makes a table of n integer keys.
 func fill(b *testing.B, n int) (*Backend, *Table) {
 	be, t := benchTable(b, types.TBigInt)

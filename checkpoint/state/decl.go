@@ -107,8 +107,9 @@ type layout struct {
 	value  int // first value word
 	width  int
 	heaps  []int // of the record
-	// oneInt: the key is one 64-bit integer, the shape that has a loop of its own.
-	oneInt bool
+	// ints: the key is 64-bit integers only, from 1 to 8 of them. NULL is then compared
+	// as the word 0, under its flag in the hash word.
+	ints bool
 
 	chunk *scratch
 }
@@ -145,6 +146,7 @@ func newLayout(d Decl) *layout {
 	for _, w := range d.Heaps {
 		l.heaps = append(l.heaps, at+w)
 	}
-	l.oneInt = len(l.cols) == 1 && l.cols[0].phys == types.PInt64
+	l.ints = len(l.cols) > 0 && len(l.cols) <= 8 &&
+		!slices.ContainsFunc(l.cols, func(c column) bool { return c.phys != types.PInt64 })
 	return l
 }

@@ -10,7 +10,7 @@ const chunk = 256
 type scratch struct {
 	words  [chunk]uint64 // hash words
 	firsts [chunk]uint64 // first index entries
-	vals   [chunk]int64  // selected integer keys
+	vals   [chunk]int64  // an integer key column
 	misses [chunk]uint16 // rows not found at their first slot
 }
 
@@ -47,6 +47,27 @@ func (c *scratch) load(x *index, parents []uint32, hashes []uint64, keys []*vec.
 	for k, w := range ws {
 		es[k] = slots[w*seed>>shift]
 	}
+}
+
+// ints gives an integer key column of n rows from position from, with 0 for NULL, as
+// records have it. The hash words are loaded.
+func (c *scratch) ints(keys []*vec.Vector, col int, sel []int32, from, n int) []int64 {
+	v := keys[col]
+	if sel == nil && v.Valid == nil {
+		return v.I64[from : from+n]
+	}
+	vals := c.vals[:n]
+	for k := range vals {
+		vals[k] = v.I64[rowOf(sel, from+k)]
+	}
+	if v.Valid != nil {
+		for k := range vals {
+			if c.words[k]>>col&1 != 0 {
+				vals[k] = 0
+			}
+		}
+	}
+	return vals
 }
 
 func anyNulls(keys []*vec.Vector) bool {

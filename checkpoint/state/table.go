@@ -115,7 +115,6 @@ func (t *Table) Scan(dst []uint32, from uint32, limit int) (ids []uint32, next u
 // record at the first slot they look at, and the rest search one by one.
 func (t *Table) locate(parents []uint32, hashes []uint64, keys []*vec.Vector, sel []int32, ids []uint32, create bool) {
 	c := t.lay.chunk
-	oneInt := t.lay.oneInt && keys[0].Valid == nil
 	for from := 0; from < len(ids); from += chunk {
 		n := min(chunk, len(ids)-from)
 		c.load(&t.index, parents, hashes, keys, sel, from, n)
@@ -128,14 +127,10 @@ func (t *Table) locate(parents []uint32, hashes []uint64, keys []*vec.Vector, se
 		switch {
 		case t.cells.Cap() == 0:
 			misses = c.all(n)
-		case oneInt && sel == nil:
-			misses = t.firstInt(c, of, keys[0].I64[from:from+n], out)
-		case oneInt:
-			vals := c.vals[:n]
-			for k, i := range sel[from : from+n] {
-				vals[k] = keys[0].I64[i]
-			}
-			misses = t.firstInt(c, of, vals, out)
+		case t.lay.ints && len(keys) == 1:
+			misses = t.firstInt(c, of, c.ints(keys, 0, sel, from, n), out)
+		case t.lay.ints:
+			misses = t.firstInts(c, of, keys, sel, from, out)
 		default:
 			misses = t.firstAny(c, of, keys, sel, from, out)
 		}
@@ -160,8 +155,8 @@ func rowOf(sel []int32, k int) int {
 	return int(sel[k])
 }
 
-// firstInt compares rows of one non-null integer key with the records at their first
-// slots, and returns the rows that were not there.
+// firstInt compares rows of one integer key with the records at their first slots, and
+// returns the rows that were not there.
 func (t *Table) firstInt(c *scratch, parents []uint32, vals []int64, ids []uint32) []uint16 {
 	var (
 		n     = len(ids)
@@ -193,6 +188,36 @@ func (t *Table) firstInt(c *scratch, parents []uint32, vals []int64, ids []uint3
 		rec := pages[id>>6].W[int(id&63)*width:]
 		d := (rec[0] ^ ws[k]) | (rec[word] ^ uint64(vals[k])) | (rec[up] ^ uint64(parents[k])) | (1 - nonZero(e))
 		ids[k] = id
+		c.misses[miss&(chunk-1)] = uint16(k)
+		miss += int(nonZero(d))
+	}
+	return c.misses[:miss]
+}
+
+// firstInts is firstInt for several integers.
+func (t *Table) firstInts(c *scratch, parents []uint32, keys []*vec.Vector, sel []int32, from int, ids []uint32) []uint16 {
+	pages, width := t.cells.Pages, t.lay.width
+	diff := c.firsts[:len(ids)]
+	for k := range ids {
+		e := diff[k]
+		id := uint32(e) - uint32(nonZero(e))
+		ids[k] = id
+		diff[k] = (pages[id>>6].W[int(id&63)*width] ^ c.words[k]) | (1 - nonZero(e))
+	}
+	for col := range keys {
+		vals, word := c.ints(keys, col, sel, from, len(ids)), t.lay.cols[col].word
+		for k, id := range ids {
+			diff[k] |= pages[id>>6].W[int(id&63)*width+word] ^ uint64(vals[k])
+		}
+	}
+	if parents != nil {
+		up := t.lay.parent
+		for k, id := range ids {
+			diff[k] |= pages[id>>6].W[int(id&63)*width+up] ^ uint64(parents[k])
+		}
+	}
+	miss := 0
+	for k, d := range diff {
 		c.misses[miss&(chunk-1)] = uint16(k)
 		miss += int(nonZero(d))
 	}

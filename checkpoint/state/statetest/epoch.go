@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/streamsql/streamsql/checkpoint/state"
-	"github.com/streamsql/streamsql/internal/types"
 )
 
 // freeze cuts a checkpoint; its encoding runs beside whatever comes next.
@@ -148,7 +147,7 @@ func (j *job) checkTable(s *subtask, p place) (records, kids int) {
 }
 
 func (j *job) checkKids(s *subtask, p place, byID map[uint32]*group) int {
-	t, ts := j.kids(s, p), kidTypes[p.table]
+	t, ts := j.kids(s, p), j.kidTypes(p.table)
 	ids := all(t)
 	for _, id := range ids {
 		key := keyAt(t, ts, id)
@@ -157,7 +156,7 @@ func (j *job) checkKids(s *subtask, p place, byID map[uint32]*group) int {
 		if g != nil {
 			want = g.kids[keyText(key)]
 		}
-		if want == nil || !sameSpelling([]types.Value{want.key[0]}, key) {
+		if want == nil || !sameSpelling(want.key, key) {
 			j.t.Fatalf("%v: distinct value %s hangs on record %d and should not", p, keyText(key), t.Parent(id))
 		}
 		if got := t.Cells().Record(id)[t.ValueOffset()]; got != want.sum {

@@ -24,7 +24,6 @@ const (
 
 var (
 	distinct  = map[string]string{tGroups: "groups.distinct", tWindows: "windows.distinct"}
-	kidTypes  = map[string][]types.Type{tGroups: {types.TText}, tWindows: {types.TBigInt}}
 	signature = []string{"sum(int)", "last(text)"}
 )
 
@@ -33,6 +32,7 @@ type job struct {
 	t    *testing.T
 	open Open
 	rng  *rand.Rand
+	seed uint64
 	keys []types.Type
 
 	subtasks []*subtask
@@ -55,19 +55,28 @@ type epoch struct {
 	expect model
 }
 
+// kidTypes are the distinct values of a table: text of groups, one or two integers of
+// windows.
+func (j *job) kidTypes(table string) []types.Type {
+	if table == tGroups {
+		return []types.Type{types.TText}
+	}
+	return []types.Type{types.TBigInt, types.TDate}[:1+j.seed%2]
+}
+
 func (j *job) decls() []state.Decl {
 	return []state.Decl{
 		{Name: tGroups, Keys: j.keys, Words: 2, Heaps: []int{1}, Values: signature},
-		{Name: distinct[tGroups], Kind: state.KindChild, Parent: tGroups, Keys: kidTypes[tGroups], Words: 1, Values: []string{"count"}},
+		{Name: distinct[tGroups], Kind: state.KindChild, Parent: tGroups, Keys: j.kidTypes(tGroups), Words: 1, Values: []string{"count"}},
 		{Name: tWindows, Kind: state.KindTimed, Keys: j.keys, Words: 2, Heaps: []int{1}, Values: signature},
-		{Name: distinct[tWindows], Kind: state.KindChild, Parent: tWindows, Keys: kidTypes[tWindows], Words: 1, Values: []string{"count"}},
+		{Name: distinct[tWindows], Kind: state.KindChild, Parent: tWindows, Keys: j.kidTypes(tWindows), Words: 1, Values: []string{"count"}},
 		{Name: tValue, Kind: state.KindValue, Words: 1, Values: []string{"count"}},
 	}
 }
 
 func (j *job) run() {
 	j.start(1+j.rng.IntN(4), nil)
-	for range 80 {
+	for range 60 {
 		switch n := j.rng.IntN(20); {
 		case n < 8:
 			j.rows()
@@ -176,15 +185,17 @@ func (j *job) place() place {
 
 // rows sends a batch of rows through the subtasks that own their keys.
 func (j *job) rows() {
-	p, n, spread := j.place(), 1+j.rng.IntN(600), []int{6, 60, 4000}[j.rng.IntN(3)]
+	p, n, spread := j.place(), 1+j.rng.IntN(400), []int{6, 60, 4000}[j.rng.IntN(3)]
 	keys, kids := make([][]types.Value, n), make([][]types.Value, n)
 	for i := range n {
 		for _, t := range j.keys {
 			keys[i] = append(keys[i], randomValue(j.rng, t, spread))
 		}
-		kids[i] = []types.Value{randomValue(j.rng, kidTypes[p.table][0], 5)}
+		for _, t := range j.kidTypes(p.table) {
+			kids[i] = append(kids[i], randomValue(j.rng, t, 5))
+		}
 	}
-	cols, kidCols := columns(j.keys, keys), columns(kidTypes[p.table], kids)
+	cols, kidCols := columns(j.keys, keys), columns(j.kidTypes(p.table), kids)
 	hashes, kidHashes := hashesOf(cols, n), hashesOf(kidCols, n)
 	for _, s := range j.subtasks {
 		var sel []int32
@@ -284,7 +295,7 @@ func (j *job) deletes() {
 				continue
 			}
 			g := m[keyText(keyAt(t, j.keys, parent))]
-			delete(g.kids, keyText(keyAt(kids, kidTypes[p.table], kid)))
+			delete(g.kids, keyText(keyAt(kids, j.kidTypes(p.table), kid)))
 			kids.Delete(kid)
 		}
 		for _, id := range all(t) {

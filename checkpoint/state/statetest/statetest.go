@@ -69,6 +69,7 @@ var shapes = []struct {
 	keys []types.Type
 }{
 	{"bigint", []types.Type{types.TBigInt}},
+	{"two integers", []types.Type{types.TSmallInt, types.TTimestamp(3)}},
 	{"text", []types.Type{types.TText}},
 	{"double", []types.Type{types.TDouble}},
 	{"decimal", []types.Type{types.TDecimal(30, 2)}},
@@ -91,7 +92,7 @@ func Run(t *testing.T, open Open) {
 		t.Run(shape.name, func(t *testing.T) {
 			for seed := range uint64(3) {
 				t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
-					j := &job{t: t, open: open, rng: rand.New(rand.NewPCG(seed, 7)), keys: shape.keys}
+					j := &job{t: t, open: open, seed: seed, rng: rand.New(rand.NewPCG(seed, 7)), keys: shape.keys}
 					j.run()
 				})
 			}
