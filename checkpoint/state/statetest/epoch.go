@@ -129,8 +129,9 @@ func (j *job) checkTable(s *subtask, p place) (records, kids int) {
 	}
 	cells, off := t.Cells(), t.ValueOffset()
 	byID := map[uint32]*group{}
-	for _, id := range ids {
-		key := keyAt(t, j.keys, id)
+	keys := keysAt(t, j.keys, ids)
+	for k, id := range ids {
+		key := keys[k]
 		g := j.now[p][keyText(key)]
 		if g == nil {
 			j.t.Fatalf("%v holds key %s, which nobody has", p, keyText(key))
@@ -149,8 +150,9 @@ func (j *job) checkTable(s *subtask, p place) (records, kids int) {
 func (j *job) checkKids(s *subtask, p place, byID map[uint32]*group) int {
 	t, ts := j.kids(s, p), j.kidTypes(p.table)
 	ids := all(t)
-	for _, id := range ids {
-		key := keyAt(t, ts, id)
+	keys := keysAt(t, ts, ids)
+	for k, id := range ids {
+		key := keys[k]
 		g := byID[t.Parent(id)]
 		var want *group
 		if g != nil {

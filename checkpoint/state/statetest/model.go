@@ -143,15 +143,21 @@ func hashesOf(cols []*vec.Vector, n int) []uint64 {
 	return out
 }
 
-// keyAt reads one key back out of a table.
-func keyAt(t Table, ts []types.Type, id uint32) []types.Value {
+// keysAt reads keys back out of a table.
+func keysAt(t Table, ts []types.Type, ids []uint32) [][]types.Value {
 	cols := columns(ts, nil)
-	t.AppendKeys([]uint32{id}, cols)
-	out := make([]types.Value, len(ts))
-	for c := range ts {
-		out[c] = cols[c].Value(0)
+	t.AppendKeys(ids, cols)
+	out := make([][]types.Value, len(ids))
+	for k := range ids {
+		for c := range ts {
+			out[k] = append(out[k], cols[c].Value(k))
+		}
 	}
 	return out
+}
+
+func keyAt(t Table, ts []types.Type, id uint32) []types.Value {
+	return keysAt(t, ts, []uint32{id})[0]
 }
 
 // all scans a table in small steps.

@@ -90,7 +90,7 @@ func Run(t *testing.T, open Open) {
 	}
 	for _, shape := range shapes {
 		t.Run(shape.name, func(t *testing.T) {
-			for seed := range uint64(3) {
+			for seed := range uint64(5) {
 				t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
 					j := &job{t: t, open: open, seed: seed, rng: rand.New(rand.NewPCG(seed, 7)), keys: shape.keys}
 					j.run()
