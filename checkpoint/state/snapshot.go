@@ -7,9 +7,11 @@ import (
 )
 
 // Snapshot is the state as it was at a Freeze. The owner of the backend ends it by
-// exactly one Complete or Abort; until then any one goroutine may encode it, once.
+// exactly one Complete or Abort; until then any one goroutine may encode it, once. The
+// methods may be called on any goroutine.
 type Snapshot struct {
 	image  bool
+	empty  bool
 	first  bool // an image where there was none to go back to
 	header []byte
 	parts  []frozen
@@ -48,7 +50,7 @@ func (s *Snapshot) Image() bool { return s.image }
 
 // Empty reports that nothing changed since the snapshot before: a delta that need
 // not be written.
-func (s *Snapshot) Empty() bool { return !s.image && len(s.parts) == 0 && len(s.drops) == 0 }
+func (s *Snapshot) Empty() bool { return s.empty }
 
 // Size is the number of bytes that Encode wrote; 0 before it is done.
 func (s *Snapshot) Size() int64 { return s.size.Load() }
@@ -81,6 +83,7 @@ func (b *Backend) Freeze(image bool) *Snapshot {
 			s.freeze(i, bucket, t.tables[bucket])
 		}
 	}
+	s.empty = !s.image && len(s.parts) == 0 && len(s.drops) == 0
 	return s
 }
 

@@ -22,6 +22,9 @@ func (j *job) freeze() {
 		out := make(chan []byte, 1)
 		go func() {
 			var b bytes.Buffer
+			if snap.Empty() && snap.Image() {
+				j.t.Error("an image is empty")
+			}
 			if err := snap.Encode(&b); err != nil && !errors.Is(err, state.ErrEnded) {
 				j.t.Error(err)
 			}
