@@ -23,10 +23,10 @@ func dec(s string) types.Int128 {
 	return d
 }
 
-func i(x int64) types.Value   { return types.Value{I: x} }
-func f(x float64) types.Value { return types.Value{F: x} }
-func s(x string) types.Value  { return types.Value{S: x} }
-func n(x string) types.Value  { return types.Value{Dec: dec(x)} }
+func anInt(x int64) types.Value     { return types.Value{I: x} }
+func aFloat(x float64) types.Value  { return types.Value{F: x} }
+func aText(x string) types.Value    { return types.Value{S: x} }
+func aDecimal(x string) types.Value { return types.Value{Dec: dec(x)} }
 func iv(months, days int32, micros int64) types.Value {
 	return types.Value{Iv: types.IntervalValue{Months: months, Days: days, Micros: micros}}
 }
@@ -43,20 +43,20 @@ func TestHashVectors(t *testing.T) {
 		hash uint64
 		of   []*Vector
 	}{
-		{0xe220a8397b1dcdaf, []*Vector{one(types.TBigInt, i(0)), one(types.TDecimal(5, 3), n("0")), one(types.TBool, i(0)), one(types.TDate, i(0))}},
-		{0x910a2dec89025cc1, []*Vector{one(types.TSmallInt, i(1)), one(types.TInt, i(1)), one(types.TBigInt, i(1)), one(types.TBool, i(1)),
-			one(types.TDecimal(5, 0), n("1")), one(types.TDecimal(5, 2), n("100")), one(types.TDecimal(38, 30), n("1000000000000000000000000000000"))}},
-		{0xe4d971771b652c20, []*Vector{one(types.TBigInt, i(-1)), one(types.TDecimal(5, 2), n("-100"))}},
-		{0x481ec0a212a9f3db, []*Vector{one(types.TBigInt, i(math.MinInt64)), one(types.TDecimal(38, 1), n("-92233720368547758080"))}},
-		{0xf2fea5823ed3a667, []*Vector{one(types.TDouble, f(0)), one(types.TDouble, f(negativeZero)), one(types.TReal, f(negativeZero))}},
-		{0x6f907349e8957495, []*Vector{one(types.TDouble, f(1.5)), one(types.TReal, f(1.5))}},
-		{0x4dbf121bf93450d1, []*Vector{one(types.TDouble, f(math.NaN())), one(types.TDouble, f(otherNaN)), one(types.TDouble, f(-math.NaN()))}},
-		{0xb760672ed3af6909, []*Vector{one(types.TDecimal(2, 1), n("5")), one(types.TDecimal(9, 4), n("5000"))}},
-		{0x39889e629086cb71, []*Vector{one(types.TDecimal(4, 2), n("-1234")), one(types.TDecimal(8, 3), n("-12340"))}},
-		{0x174943fdd21f01bb, []*Vector{one(types.TDecimal(38, 0), n("1000000000000000000000000000000")), one(types.TDecimal(38, 2), n("100000000000000000000000000000000"))}},
-		{0xef46db3751d8e999, []*Vector{one(types.TText, s("")), one(types.TBytes, s(""))}},
-		{0x44bc2cf5ad770999, []*Vector{one(types.TText, s("abc")), one(types.Type{Kind: types.Text, Length: 5}, s("abc"))}},
-		{0x92f0de5a88a3c094, []*Vector{one(types.TText, s(strings.Repeat("x", 100)))}},
+		{0xe220a8397b1dcdaf, []*Vector{one(types.TBigInt, anInt(0)), one(types.TDecimal(5, 3), aDecimal("0")), one(types.TBool, anInt(0)), one(types.TDate, anInt(0))}},
+		{0x910a2dec89025cc1, []*Vector{one(types.TSmallInt, anInt(1)), one(types.TInt, anInt(1)), one(types.TBigInt, anInt(1)), one(types.TBool, anInt(1)),
+			one(types.TDecimal(5, 0), aDecimal("1")), one(types.TDecimal(5, 2), aDecimal("100")), one(types.TDecimal(38, 30), aDecimal("1000000000000000000000000000000"))}},
+		{0xe4d971771b652c20, []*Vector{one(types.TBigInt, anInt(-1)), one(types.TDecimal(5, 2), aDecimal("-100"))}},
+		{0x481ec0a212a9f3db, []*Vector{one(types.TBigInt, anInt(math.MinInt64)), one(types.TDecimal(38, 1), aDecimal("-92233720368547758080"))}},
+		{0xf2fea5823ed3a667, []*Vector{one(types.TDouble, aFloat(0)), one(types.TDouble, aFloat(negativeZero)), one(types.TReal, aFloat(negativeZero))}},
+		{0x6f907349e8957495, []*Vector{one(types.TDouble, aFloat(1.5)), one(types.TReal, aFloat(1.5))}},
+		{0x4dbf121bf93450d1, []*Vector{one(types.TDouble, aFloat(math.NaN())), one(types.TDouble, aFloat(otherNaN)), one(types.TDouble, aFloat(-math.NaN()))}},
+		{0xb760672ed3af6909, []*Vector{one(types.TDecimal(2, 1), aDecimal("5")), one(types.TDecimal(9, 4), aDecimal("5000"))}},
+		{0x39889e629086cb71, []*Vector{one(types.TDecimal(4, 2), aDecimal("-1234")), one(types.TDecimal(8, 3), aDecimal("-12340"))}},
+		{0x174943fdd21f01bb, []*Vector{one(types.TDecimal(38, 0), aDecimal("1000000000000000000000000000000")), one(types.TDecimal(38, 2), aDecimal("100000000000000000000000000000000"))}},
+		{0xef46db3751d8e999, []*Vector{one(types.TText, aText("")), one(types.TBytes, aText(""))}},
+		{0x44bc2cf5ad770999, []*Vector{one(types.TText, aText("abc")), one(types.Type{Kind: types.Text, Length: 5}, aText("abc"))}},
+		{0x92f0de5a88a3c094, []*Vector{one(types.TText, aText(strings.Repeat("x", 100)))}},
 		{0x81fc6a508784162b, []*Vector{one(types.TInterval, iv(1, 0, 0)), one(types.TInterval, iv(0, 30, 0)), one(types.TInterval, iv(0, 0, 30*86400000000)),
 			one(types.TInterval, iv(2, -31, 86400000000))}},
 		{0xf359007e2577452f, []*Vector{one(types.TInterval, iv(0, 0, -1)), one(types.TInterval, iv(0, -1, 86399999999)), one(types.TInterval, iv(-1, 30, -1))}},
@@ -85,8 +85,8 @@ func TestHashColumnsVectors(t *testing.T) {
 	}{
 		{0x243f6a8885a308d3, nil},
 		{0xabea78ae0a6855db, []*Vector{one(types.TBigInt, null)}},
-		{0x6e007430ca26093c, []*Vector{one(types.TBigInt, i(1)), one(types.TText, s("a"))}},
-		{0x6e007430ca26093c, []*Vector{one(types.TDecimal(4, 1), n("10")), one(types.TText, s("a"))}},
+		{0x6e007430ca26093c, []*Vector{one(types.TBigInt, anInt(1)), one(types.TText, aText("a"))}},
+		{0x6e007430ca26093c, []*Vector{one(types.TDecimal(4, 1), aDecimal("10")), one(types.TText, aText("a"))}},
 	} {
 		got := make([]uint64, 1)
 		HashColumns(c.key, 1, got)
@@ -119,18 +119,18 @@ func TestEqualValues(t *testing.T) {
 		want bool
 	}{
 		{one(types.TInt, null), one(types.TInt, null), true},
-		{one(types.TInt, null), one(types.TInt, i(0)), false},
-		{one(types.TInt, i(0)), one(types.TInt, null), false},
-		{one(types.TSmallInt, i(7)), one(types.TBigInt, i(7)), true},
-		{one(types.TBool, i(1)), one(types.TBool, i(0)), false},
-		{one(types.TDouble, f(math.NaN())), one(types.TDouble, f(1)), false},
-		{one(types.TDouble, f(0)), one(types.TDouble, f(math.Copysign(0, -1))), true},
-		{one(types.TDecimal(38, 0), n("10")), one(types.TDecimal(38, 37), n("10")), false},
-		{one(types.TDecimal(38, 0), n("1")), one(types.TDecimal(38, 37), n("10000000000000000000000000000000000000")), true},
+		{one(types.TInt, null), one(types.TInt, anInt(0)), false},
+		{one(types.TInt, anInt(0)), one(types.TInt, null), false},
+		{one(types.TSmallInt, anInt(7)), one(types.TBigInt, anInt(7)), true},
+		{one(types.TBool, anInt(1)), one(types.TBool, anInt(0)), false},
+		{one(types.TDouble, aFloat(math.NaN())), one(types.TDouble, aFloat(1)), false},
+		{one(types.TDouble, aFloat(0)), one(types.TDouble, aFloat(math.Copysign(0, -1))), true},
+		{one(types.TDecimal(38, 0), aDecimal("10")), one(types.TDecimal(38, 37), aDecimal("10")), false},
+		{one(types.TDecimal(38, 0), aDecimal("1")), one(types.TDecimal(38, 37), aDecimal("10000000000000000000000000000000000000")), true},
 		{one(types.TInterval, iv(1, 0, 0)), one(types.TInterval, iv(0, 31, 0)), false},
 		{one(types.TInterval, iv(math.MaxInt32, 0, 0)), one(types.TInterval, iv(math.MinInt32, 0, 0)), false},
-		{one(types.TText, s("a")), one(types.TText, s("a ")), false},
-		{one(types.TText, s("日本")), one(types.TText, s("日本")), true},
+		{one(types.TText, aText("a")), one(types.TText, aText("a ")), false},
+		{one(types.TText, aText("日本")), one(types.TText, aText("日本")), true},
 	} {
 		if got := EqualValues(c.a, 0, c.b, 0); got != c.want {
 			t.Errorf("%+v = %+v: %v", c.a.Value(0), c.b.Value(0), got)
