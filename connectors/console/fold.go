@@ -20,6 +20,9 @@ type Folder struct {
 	hashes []uint64
 }
 
+// maxFolded bounds the memory of the rows, which lie in columns of 31-bit offsets.
+const maxFolded = 1<<31 - 1
+
 // NewFolder returns an empty Folder for rows of schema.
 func NewFolder(schema types.Schema) *Folder {
 	return &Folder{schema: schema, rows: vec.NewBatch(schema.Types(), 0), places: map[uint64][]int32{}}
@@ -33,6 +36,10 @@ func (f *Folder) Len() int { return f.live }
 func (f *Folder) Add(b *vec.Batch) error {
 	if cap(f.hashes) < b.N {
 		f.hashes = make([]uint64, b.N)
+	}
+	if f.rows.Size()+b.Size() > maxFolded {
+		return sqlerr.New(sqlerr.CodeTooComplex, 0, "the result is larger than 2 GiB").
+			WithHint("Write it into a table, or print the changes as they come with format changelog.")
 	}
 	hashes := f.hashes[:b.N]
 	vec.HashColumns(b.Cols, b.N, hashes)

@@ -249,9 +249,8 @@ func appendEscape(dst, b []byte, i int) ([]byte, int, oddity) {
 		return append(dst, '\r'), i + 1, 0
 	case 't':
 		return append(dst, '\t'), i + 1, 0
-	default:
+	case '"', '\\', '/':
 		return append(dst, c), i + 1, 0
-	case 'u':
 	}
 	r, _ := hex4(b, i+1)
 	i += 5
