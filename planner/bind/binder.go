@@ -17,7 +17,10 @@ import (
 type Binder struct {
 	snap      *catalog.Snapshot
 	connector func(name string) (connectors.Connector, bool)
-	source    string // the text in which positions count
+	// text is the one that is planned; source is the one in which positions count at the
+	// moment, and mention the place in text that led into another source.
+	text, source string
+	mention      sqlerr.Pos
 
 	tables map[string]*logical.Table
 	views  map[string]logical.Node
@@ -37,14 +40,25 @@ func New(snap *catalog.Snapshot, connector func(name string) (connectors.Connect
 
 // Query binds a query of the text source. Columns of unknown type come out as TEXT.
 func (b *Binder) Query(q *parser.Query, source string) (logical.Node, error) {
-	b.source = source
+	b.begin(source)
 	return b.query(q, nil)
 }
 
 // View binds the view of that name; positions count in source.
 func (b *Binder) View(name, source string, pos sqlerr.Pos) (logical.Node, error) {
-	b.source = source
+	b.begin(source)
 	return b.view(name, pos)
+}
+
+func (b *Binder) begin(source string) { b.text, b.source, b.mention = source, source, 0 }
+
+// place is pos when it counts in the text that is planned, else the mention that led
+// away from it.
+func (b *Binder) place(pos sqlerr.Pos) sqlerr.Pos {
+	if b.source == b.text {
+		return pos
+	}
+	return b.mention
 }
 
 // within runs f while positions count in another text. An error in a text other than
@@ -53,10 +67,10 @@ func (b *Binder) within(source, what string, pos sqlerr.Pos, f func() error) err
 	if source == b.source {
 		return f()
 	}
-	outer := b.source
-	b.source = source
+	outer, mention := b.source, b.mention
+	b.mention, b.source = b.place(pos), source
 	err := f()
-	b.source = outer
+	b.source, b.mention = outer, mention
 	if e := sqlerr.As(err); e != nil {
 		moved := *e
 		moved.Pos = pos

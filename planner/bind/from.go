@@ -172,8 +172,8 @@ func (b *Binder) view(name string, pos sqlerr.Pos) (logical.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	if v.Source != b.source {
-		node = logical.Relocate(node, pos)
+	if v.Source != b.text {
+		node = logical.Relocate(node, b.place(pos))
 	}
 	b.views[name] = node
 	return node, nil

@@ -12,7 +12,7 @@ import (
 // Insert binds INSERT: the query cast to the columns of the table def that it fills,
 // and those columns in the query's order.
 func (b *Binder) Insert(ins *parser.Insert, def *catalog.Table, source string) (logical.Node, types.Schema, error) {
-	b.source = source
+	b.begin(source)
 	targets, err := insertTargets(ins, def)
 	if err != nil {
 		return nil, nil, err

@@ -31,12 +31,13 @@ func (b *Binder) readable(name string, pos sqlerr.Pos) (*logical.Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	if def.Source != b.source {
+	if def.Source != b.text {
+		at := b.place(pos)
 		for i, v := range t.Virtual {
-			t.Virtual[i] = logical.RelocateExpr(v, pos)
+			t.Virtual[i] = logical.RelocateExpr(v, at)
 		}
 		if t.Watermark != nil {
-			t.Watermark = logical.RelocateExpr(t.Watermark, pos)
+			t.Watermark = logical.RelocateExpr(t.Watermark, at)
 		}
 	}
 	b.tables[name] = t
