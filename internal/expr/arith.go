@@ -260,20 +260,43 @@ func mulSigned(x, y int64) (hi int64, lo uint64) {
 	return int64(h) - x>>63&y - y>>63&x, l
 }
 
-// modConst is the remainder by a constant that is neither 0 nor -1.
+// modConst is the remainder by a constant that is neither 0 nor -1, by multiplication
+// with its reciprocal (Granlund and Montgomery, 1994, for dividends below 2^63).
 func modConst(c int64) kernel {
+	d := uint64(c)
+	if c < 0 {
+		d = -d
+	}
+	if d == 1 || d == 1<<63 {
+		return modSlow(c)
+	}
+	shift := uint(bits.Len64(d-1)) - 1
+	m, _ := bits.Div64(1<<shift, 0, d)
+	m++
 	return func(k *kctx, a []*vec.Vector, out *vec.Vector) {
-		x, d := a[0].I64[:k.n], out.I64[:k.n]
-		if k.sel == nil {
-			for i, v := range x {
-				d[i] = v % c
+		x, dst := a[0].I64[:k.n], out.I64[:k.n]
+		if k.sel != nil {
+			for _, i := range k.sel {
+				dst[i] = x[i] % c
 			}
 			return
 		}
-		for _, i := range k.sel {
-			d[i] = x[i] % c
+		for i, v := range x {
+			sign := v >> 63
+			u := uint64((v ^ sign) - sign)
+			if u>>63 != 0 {
+				dst[i] = v % c
+				continue
+			}
+			q, _ := bits.Mul64(m, u)
+			r := int64(u - q>>(shift&63)*d)
+			dst[i] = (r ^ sign) - sign
 		}
 	}
+}
+
+func modSlow(c int64) kernel {
+	return intInt(func(x int64) int64 { return x % c })
 }
 
 func intDivMod(op byte) kernel {

@@ -147,9 +147,9 @@ func numberRank(k types.Kind) int {
 	case types.Decimal:
 		return 4
 	case types.Real:
-		return 6
+		return 5
 	}
-	return 5
+	return 6
 }
 
 // CoerceTo converts e to t where PostgreSQL would do so by itself in an expression: an

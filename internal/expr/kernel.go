@@ -83,31 +83,34 @@ func live(out *vec.Vector, i int) bool { return out.Valid == nil || out.Valid.Ge
 func rowBytes(f func(k *kctx, a []*vec.Vector, i int, dst []byte, out *vec.Vector) ([]byte, bool)) kernel {
 	return func(k *kctx, a []*vec.Vector, out *vec.Vector) {
 		data, off := out.Data[:0], out.Off[:1]
-		next := 0
-		one := func(i int) {
-			if !live(out, i) {
-				off = append(off, int32(len(data)))
-				return
-			}
-			d, ok := f(k, a, i, data, out)
-			if ok {
-				data = d
-			} else {
-				k.null(out, i)
-			}
-			off = append(off, int32(len(data)))
-		}
 		if k.sel == nil {
+			strict := out.Valid
 			for i := range k.n {
-				one(i)
+				if strict == nil || strict.Get(i) {
+					if d, ok := f(k, a, i, data, out); ok {
+						data = d
+					} else {
+						k.null(out, i)
+					}
+				}
+				off = append(off, int32(len(data)))
 			}
 		} else {
-			for _, i := range k.sel {
-				for ; next < int(i); next++ {
+			next := 0
+			for _, r := range k.sel {
+				i := int(r)
+				for ; next <= i; next++ {
 					off = append(off, int32(len(data)))
 				}
-				one(int(i))
-				next++
+				if !live(out, i) {
+					continue
+				}
+				if d, ok := f(k, a, i, data, out); ok {
+					data = d
+				} else {
+					k.null(out, i)
+				}
+				off[i+1] = int32(len(data))
 			}
 			for ; next < k.n; next++ {
 				off = append(off, int32(len(data)))

@@ -111,7 +111,7 @@ func TestProgramsAgreeWithRows(t *testing.T) {
 			predicates = append(predicates, e)
 		}
 	}
-	for round := range 150 {
+	for round := range 80 {
 		b := lawBatch(r, []int{0, 1, 7, 63, 64, 65, 200}[r.IntN(7)])
 		var predicate *expr.Expr
 		if r.IntN(4) > 0 {
