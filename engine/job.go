@@ -60,6 +60,7 @@ type Query struct {
 	Bounded bool
 	// Updating: rows may be taken back.
 	Updating bool
+	plan     *plan.Plan
 	job      *runtime.Job
 	pipe     *rowPipe
 }
@@ -75,7 +76,7 @@ func (q *Query) Stop() {
 }
 
 // Status tells how the query is doing.
-func (q *Query) Status() Status { return statusOf(q.job) }
+func (q *Query) Status() Status { return statusOf(q.job, q.plan) }
 
 // Running reports whether the job has not ended.
 func (j *Job) Running() bool {
@@ -208,7 +209,7 @@ func (e *Engine) query(ctx context.Context, st *parser.QueryStmt, src string, sn
 		return nil, err
 	}
 	go func() { pipe.finish(r.Wait()) }()
-	return &Query{Schema: schema, Bounded: bounded(p), Updating: updating(p), job: r, pipe: pipe}, nil
+	return &Query{Schema: schema, Bounded: bounded(p), Updating: updating(p), plan: p, job: r, pipe: pipe}, nil
 }
 
 // bounded reports that every source of p ends.

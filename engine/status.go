@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/streamsql/streamsql/internal/runtime"
+	"github.com/streamsql/streamsql/planner/plan"
 )
 
 // Status is how a job or query is doing: the runtime's figures by node, and their sums.
@@ -16,13 +17,13 @@ type Status struct {
 	RowsIn, RowsOut, Late, Failed int64
 }
 
-func statusOf(j *runtime.Job) Status {
+func statusOf(j *runtime.Job, p *plan.Plan) Status {
 	s := Status{Status: j.Status(), State: "running"}
 	for _, n := range s.Nodes {
-		switch n.Name {
-		case "source":
-			s.RowsIn += n.Out
-		case "sink":
+		switch x := p.Nodes[n.Node]; {
+		case x.Source != nil || x.Values != nil:
+			s.RowsIn += n.In
+		case x.Sink != nil:
 			s.RowsOut += n.In
 		}
 		s.Late += n.Late
@@ -49,7 +50,7 @@ func statusOf(j *runtime.Job) Status {
 }
 
 // Status tells how the job is doing.
-func (j *Job) Status() Status { return statusOf(j.run) }
+func (j *Job) Status() Status { return statusOf(j.run, j.Plan) }
 
 func (j *Job) row() []string {
 	st := j.Status()

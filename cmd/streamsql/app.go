@@ -57,7 +57,7 @@ func (a *app) root() *cobra.Command {
 	f.StringVarP(&command, "command", "c", "", "run these statements and exit")
 	f.StringArrayVarP(&files, "file", "f", nil, "run the statements of a file at the prompt's rules and exit")
 	f.BoolVar(&stopOnError, "stop-on-error", false, "end at the first error when statements come from a pipe or file")
-	c.AddCommand(a.runCommand(), a.explainCommand(), a.checkCommand(),
+	c.AddCommand(a.runCommand(), a.demoCommand(), a.explainCommand(), a.checkCommand(),
 		a.savepointCommand(), a.checkpointCommand(), a.versionCommand())
 	return c
 }

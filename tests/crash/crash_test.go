@@ -142,8 +142,15 @@ func TestServersDie(t *testing.T) {
 	file, data := w.file("job", w.bidTable()+j.sql), t.TempDir()
 	p := w.start(file, data)
 	ctx := context.Background()
+	for started := false; !started; {
+		if p.ended(20 * time.Millisecond) {
+			t.Fatalf("the job ended before an outage: %v\n%s", p.err, p.stderr.String())
+		}
+		var n int
+		started = w.db.QueryRow("SELECT count(*) FROM streamsql_fence WHERE epoch > 0").Scan(&n) == nil && n > 0
+	}
 	for range 3 {
-		if p.ended(150 * time.Millisecond) {
+		if p.ended(100 * time.Millisecond) {
 			break
 		}
 		if err := w.pg.StopImmediate(); err != nil {

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/streamsql/streamsql/engine"
+	"github.com/streamsql/streamsql/examples"
+	"github.com/streamsql/streamsql/repl"
+)
+
+func (a *app) demoCommand() *cobra.Command {
+	var postgres string
+	var length time.Duration
+	c := &cobra.Command{
+		Use:   "demo",
+		Short: "run the main job on generated events and show its results change",
+		Long: "Publishes Nexmark bids to an embedded NATS JetStream server, counts them in windows of ten seconds of\n" +
+			"event time, and prints each window as it closes; with --postgres also writes windows by auction there.\n" +
+			"Everything lies in a temporary directory unless --data-dir is given.",
+		Args: usageArgs(cobra.NoArgs),
+		RunE: func(c *cobra.Command, _ []string) error { return a.demo(c.Context(), postgres, length) },
+	}
+	c.Flags().StringVar(&postgres, "postgres", "", "also write results into this PostgreSQL (a libpq URL)")
+	c.Flags().DurationVar(&length, "for", 0, "end by itself after this long (default: on Ctrl-C)")
+	return c
+}
+
+func (a *app) demo(ctx context.Context, postgres string, length time.Duration) error {
+	ctx, stop := untilSignal(ctx)
+	defer stop()
+	o, err := a.options()
+	if err != nil {
+		return err
+	}
+	o.DataDir = a.dataDir // a temporary one unless named
+	if o.Vars == nil {
+		o.Vars = make(map[string]string)
+	}
+	o.Vars["POSTGRES_URL"] = postgres
+	e, err := engine.Open(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer e.Close(context.WithoutCancel(ctx))
+	start := func(name, sql string) (*engine.Job, error) {
+		f, err := e.Load(name, sql)
+		if err != nil {
+			return nil, a.show(err, sql, exitFailed)
+		}
+		j, err := e.Run(ctx, f, engine.Start{})
+		return j, a.show(err, sql, exitFailed)
+	}
+	publish, err := start("demo-publish", examples.DemoPublish)
+	if err != nil {
+		return err
+	}
+	var into *engine.Job
+	if postgres != "" {
+		if into, err = start("demo-postgres", examples.DemoPostgres); err != nil {
+			return err
+		}
+	}
+	query := examples.DemoWindows
+	fmt.Fprintf(a.stderr, "Generated bids go to stream NEXMARK of an embedded NATS JetStream server; this reads them back:\n\n%s\n\n",
+		strings.TrimSpace(query))
+	if into != nil {
+		fmt.Fprint(a.stderr, "Windows by auction go to table auction_bids of PostgreSQL.\n")
+	}
+	fmt.Fprint(a.stderr, "Ten seconds of event time pass in each second; Ctrl-C ends the demo.\n\n")
+	if length > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, length)
+		defer cancel()
+	}
+	if err := a.showQuery(ctx, e, query); err != nil {
+		return err
+	}
+	return a.summary(publish, into)
+}
+
+// showQuery prints the rows of the file's SELECT until ctx ends.
+func (a *app) showQuery(ctx context.Context, e *engine.Engine, sql string) error {
+	f, err := e.Load("demo", sql)
+	if err != nil {
+		return a.show(err, sql, exitFailed)
+	}
+	q, err := e.Query(ctx, f, f.Queries()[0])
+	if err != nil {
+		return a.show(err, sql, exitFailed)
+	}
+	defer q.Stop()
+	err = repl.NewPrinter(a.stdout, a.format, repl.IsTerminal(a.stdout)).Query(ctx, q)
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return nil
+	}
+	return a.show(err, sql, exitFailed)
+}
+
+// summary stops the jobs after a last checkpoint and says what they did.
+func (a *app) summary(jobs ...*engine.Job) error {
+	for _, j := range jobs {
+		if j == nil {
+			continue
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
+		err := j.Stop(ctx, "")
+		cancel()
+		if err != nil {
+			return a.show(err, j.SQL, exitFailed)
+		}
+		st := j.Status()
+		fmt.Fprintf(a.stderr, "job %s: %d rows in, %d rows out, %d checkpoints\n", j.Name, st.RowsIn, st.RowsOut, st.Checkpoints)
+	}
+	return nil
+}
