@@ -123,6 +123,7 @@ func (e *Engine) planOptions(s settings, extra *connectors.Connector) planner.Op
 		Formats:        format.List(),
 		TimeZone:       s.get("timezone"),
 		Settings:       set,
+		Vars:           e.lookup,
 	}
 }
 
