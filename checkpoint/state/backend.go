@@ -16,6 +16,7 @@ type Backend struct {
 	decls  []Decl
 	tables []*Table // by declaration; nil for timed ones
 	timed  []*Timed // by declaration; nil for others
+	header []byte   // what snapshots say of the declarations
 
 	based      bool // there is an image, finished or in flight, that a delta can follow
 	imageBytes int64
@@ -57,6 +58,10 @@ func New(decls ...Decl) (*Backend, error) {
 			p := b.timed[b.index(d.Parent)]
 			p.children = append(p.children, b.timed[i])
 		}
+	}
+	var err error
+	if b.header, err = header(decls); err != nil {
+		return nil, err
 	}
 	return b, nil
 }

@@ -60,16 +60,16 @@ var compressor = sync.OnceValues(func() (*zstd.Encoder, error) {
 })
 
 // header is the payload of the tables section.
-func (b *Backend) header() []byte {
-	sigs := make([]signature, len(b.decls))
-	for i, d := range b.decls {
+func header(decls []Decl) ([]byte, error) {
+	sigs := make([]signature, len(decls))
+	for i, d := range decls {
 		sigs[i] = d.signature()
 	}
 	out, err := json.Marshal(sigs)
 	if err != nil {
-		return nil // strings and integers always marshal
+		return nil, sqlerr.Internalf("write state signatures: %v", err)
 	}
-	return pad(out, ' ')
+	return pad(out, ' '), nil
 }
 
 func pad(b []byte, with byte) []byte {
@@ -85,13 +85,17 @@ var ErrEnded = errors.New("snapshot has ended")
 
 // Encode writes the snapshot to w. It may run on any goroutine while the owner of the
 // backend works on, and once only; when it returns, the snapshot holds no page any
-// more. Other errors than ErrEnded are those of w.
+// more. A w with a method Grow, as bytes.Buffer has, is told the likely size. Other
+// errors than ErrEnded are those of w.
 func (s *Snapshot) Encode(w io.Writer) error {
 	if !s.phase.CompareAndSwap(phaseWaiting, phaseRunning) {
 		return ErrEnded
 	}
 	defer s.phase.Store(phaseOver)
 	defer s.release()
+	if g, ok := w.(interface{ Grow(n int) }); ok {
+		g.Grow(s.estimate())
+	}
 	e := &encoder{w: w, compress: !s.image}
 	e.file(s.image)
 	e.section(sectionTables, 0, 0, s.header)
@@ -120,7 +124,20 @@ func (s *Snapshot) AppendTo(dst []byte) ([]byte, error) {
 	return w.b, err
 }
 
+// estimate is about the size of an image without its bytes; a delta is small.
+func (s *Snapshot) estimate() int {
+	n := 1024
+	for _, p := range s.parts {
+		if s.image {
+			n += sectionHeader + len(p.cells.Pages)*(pageHeader+8*cell.PageRows*p.width)
+		}
+	}
+	return n + n/1000
+}
+
 type sliceWriter struct{ b []byte }
+
+func (w *sliceWriter) Grow(n int) { w.b = slices.Grow(w.b, n) }
 
 func (w *sliceWriter) Write(p []byte) (int, error) {
 	w.b = append(w.b, p...)

@@ -25,17 +25,6 @@ type key struct {
 	parent uint32
 }
 
-// nullFlags are the flags of the first 8 columns.
-func (k key) nullFlags() uint64 {
-	f := uint64(0)
-	for c, v := range k.cols[:min(len(k.cols), 8)] {
-		if v.IsNull(k.row) {
-			f |= 1 << c
-		}
-	}
-	return f
-}
-
 // nullWord is the n-th further word of null flags.
 func (k key) nullWord(n int) uint64 {
 	f := uint64(0)

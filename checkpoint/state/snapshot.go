@@ -66,7 +66,7 @@ func (s *Snapshot) release() {
 // otherwise what changed since the last snapshot that was not aborted. It copies no
 // records: it notes a few words for each page.
 func (b *Backend) Freeze(image bool) *Snapshot {
-	s := &Snapshot{image: image || !b.based, header: b.header()}
+	s := &Snapshot{image: image || !b.based, header: b.header}
 	s.first = s.image && !b.based
 	b.based = true
 	for i := range b.decls {

@@ -198,11 +198,14 @@ func (s *Store) Drop() {
 }
 
 // Memory is the number of bytes the store takes, with the old versions of pages that
-// snapshots still hold.
+// snapshots still hold. It looks at every page of a store with references to bytes.
 func (s *Store) Memory() int {
 	s.settle()
 	n := s.doubles + 4*cap(s.spare.Index) + 8*cap(s.spare.Pages) + 8*cap(s.spare.Changed)
 	n += 4*cap(s.free) + 4*cap(s.dirty) + 8*cap(s.Pages) + 16*cap(s.marks)
+	if len(s.heaps) == 0 {
+		return n + len(s.Pages)*pageBytes(s.width)
+	}
 	for _, p := range s.Pages {
 		n += p.size()
 	}

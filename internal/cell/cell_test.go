@@ -113,7 +113,7 @@ func apply(t *testing.T, pages []*Page, f *Frozen, image bool) []*Page {
 }
 
 func TestStoreAgainstModel(t *testing.T) {
-	for seed := range uint64(20) {
+	for seed := range uint64(10) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		var pool Pool
 		s, m := NewStoreIn(&pool, modelWidth, wordX, wordY), model{}

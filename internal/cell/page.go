@@ -121,7 +121,13 @@ func (p *Page) Merge(changed, live uint64, words []uint64, heap []byte, width in
 }
 
 // size is the memory of the page in bytes.
-func (p *Page) size() int { return 8*len(p.W) + cap(p.Heap) + 80 }
+func (p *Page) size() int { return 8*len(p.W) + cap(p.Heap) + pageOverhead }
+
+// pageOverhead is a Page itself.
+const pageOverhead = 80
+
+// pageBytes is the memory of a page without heap.
+func pageBytes(width int) int { return 8*PageRows*width + pageOverhead }
 
 // Pool keeps the pages of stores that were dropped for the next store of the same
 // width. One goroutine owns it.

@@ -39,7 +39,6 @@ type job struct {
 	now      model
 	durable  model
 	inflight []*epoch
-	epochs   int
 }
 
 type subtask struct {
