@@ -197,7 +197,9 @@ func (d *jsonDecoder) decodeObject(b []byte, i int) int {
 		}
 		t := l.task
 		if t == taskSkip {
-			if i = d.skip(b, i); i < 0 {
+			if end := skipPlain(b, i); end > 0 {
+				i = end
+			} else if i = d.skip(b, i); i < 0 {
 				return -1
 			}
 			continue
@@ -296,6 +298,31 @@ func (d *jsonDecoder) decodeObject(b []byte, i int) int {
 			return -1
 		}
 	}
+}
+
+// skipPlain checks a string without escapes and characters beyond ASCII, or a number of
+// at most seven digits, and gives the index after it; 0 for everything else.
+func skipPlain(b []byte, i int) int {
+	if i+8 > len(b) {
+		return 0
+	}
+	if b[i] != '"' {
+		x := load64(b[i:])
+		n := firstMark(nonDigits(x ^ '0'*each))
+		if c := byte(x >> (8 * uint(n&7))); n > 0 && n < 8 && (byte(x) != '0' || n == 1) && (c == ',' || c == '}') {
+			return i + n
+		}
+		return 0
+	}
+	for i++; i+8 <= len(b); i += 8 {
+		if m := special(load64(b[i:])); m != 0 {
+			if i += firstMark(m); b[i] == '"' {
+				return i + 1
+			}
+			return 0
+		}
+	}
+	return 0
 }
 
 // skip checks a value that no column wants.
