@@ -180,7 +180,7 @@ func (h *harness) maybeRestore() {
 	if h.rng == nil {
 		return
 	}
-	switch h.rng.IntN(6) {
+	switch h.rng.IntN(15) {
 	case 0:
 		h.freeze()
 	case 1:
@@ -245,7 +245,19 @@ func (h *harness) restore(parallelism int) {
 	}
 }
 
-// counts of the rows that failed for want of a time.
+// mustBeEmpty checks that nothing is left in those of the tables that there are.
+func (h *harness) mustBeEmpty(tables ...string) {
+	h.t.Helper()
+	for _, s := range h.subs {
+		for _, name := range tables {
+			if t := s.op.State().Table(name); t != nil && t.Len() > 0 {
+				h.t.Fatalf("%d records are left in %q", t.Len(), name)
+			}
+		}
+	}
+}
+
+// nullTimes counts the rows that failed for want of a time.
 func (h *harness) nullTimes() int {
 	n := 0
 	for _, e := range h.failed {

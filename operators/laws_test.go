@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/streamsql/streamsql/internal/expr"
 	"github.com/streamsql/streamsql/internal/types"
 	"github.com/streamsql/streamsql/internal/vec"
 	"github.com/streamsql/streamsql/planner/plan"
@@ -119,6 +120,53 @@ func TestAssignLaw(t *testing.T) {
 		}
 		if h.late != late || h.partly != partly {
 			t.Fatalf("seed %d: late %d and %d, want %d and %d", seed, h.late, h.partly, late, partly)
+		}
+	}
+}
+
+// TestWindowLaw: rows that are taken back before their window closes leave no trace.
+func TestWindowLaw(t *testing.T) {
+	ts := types.TTimestamp(3)
+	schema := types.Schema{{Name: "k", Type: types.TText}, {Name: "l", Type: types.TBigInt}, {Name: "v", Type: types.TBigInt},
+		{Name: "f", Type: types.TBool}, {Name: "ts", Type: ts}}
+	calls := []expr.AggCall{
+		{Fn: "count", Filter: -1, Type: types.TBigInt},
+		{Fn: "sum", Args: []int{2}, Filter: 3, Type: types.TDecimal(38, 0)},
+		{Fn: "count", Args: []int{2}, Filter: 3, Distinct: true, Type: types.TBigInt},
+	}
+	for seed := range uint64(150) {
+		rng := rand.New(rand.NewPCG(seed, 15))
+		q := interp.Query{Time: 4, Keys: []int{0}, Aggs: calls[:2+rng.IntN(2)], Window: plan.Window{
+			Size: int64(1+rng.IntN(9)) * 1000, Slide: int64(1+rng.IntN(4)) * 1000, Tick: 1000, TimeType: ts}}
+		h := &harness{t: t, node: windowNode(schema, q), in: []types.Schema{schema}, keys: q.Keys,
+			batchRows: 1 + rng.IntN(9), rng: rand.New(rand.NewPCG(seed, 16))}
+		h.start(1 + rng.IntN(3))
+		var live [][]types.Value
+		for range 1 + rng.IntN(10) {
+			rows, ops := randomChanges(rng, &live, false)
+			for i, r := range rows {
+				rows[i] = append(slices.Clone(r[:4]), types.IntValue(ts, int64(len(textOf(r))%17)*1000))
+			}
+			h.batch(0, batchOf(schema, rows, ops))
+		}
+		h.advance(types.MaxTime)
+		windows := map[int64][][]types.Value{}
+		for _, r := range live {
+			row := append(slices.Clone(r[:4]), types.IntValue(ts, int64(len(textOf(r))%17)*1000))
+			for _, s := range interp.WindowsOf(q.Window, row[4].I) {
+				windows[s] = append(windows[s], row)
+			}
+		}
+		var want []string
+		for s, rows := range windows {
+			for _, g := range interp.Group(rows, q.Keys, q.Aggs) {
+				want = append(want, textOf(append(append(g.Keys, g.Aggs...), types.IntValue(ts, s),
+					types.IntValue(ts, s+q.Window.Size), types.IntValue(ts, s+q.Window.Size-1000))))
+			}
+		}
+		slices.Sort(want)
+		if got := h.check.Rows(); !slices.Equal(got, want) {
+			t.Fatalf("seed %d: extra %q, missing %q", seed, diff(got, want), diff(want, got))
 		}
 	}
 }

@@ -215,7 +215,7 @@ func formatAll(c *interp.Case, rs []interp.Result) []string {
 // TestWindowsAgainstInterpreter: random windows, rows, splits, interleavings, cuts,
 // batch sizes, parallelism and restores.
 func TestWindowsAgainstInterpreter(t *testing.T) {
-	for seed := range uint64(400) {
+	for seed := range uint64(600) {
 		rng := rand.New(rand.NewPCG(seed, 3))
 		c := randomCase(rng)
 		job := interp.New(c.Query, c.Splits)
@@ -282,7 +282,7 @@ func randomCase(r *rand.Rand) *interp.Case {
 		c.Query.Aggs = calls[:6] // what panes can take
 	}
 	now := int64(r.IntN(50) - 25)
-	for range r.IntN(150) {
+	for range r.IntN(100) {
 		now += int64(r.IntN(3))
 		t := types.IntValue(ts, (now-int64(r.IntN(12)*r.IntN(2)))*ms)
 		if r.IntN(40) == 0 {
