@@ -11,7 +11,7 @@ import (
 )
 
 var decompressor = sync.OnceValues(func() (*zstd.Decoder, error) {
-	return zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(2*maxCompressed))
+	return zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderMaxMemory(2*maxCompressed))
 })
 
 // damaged is the error of bytes that are not a snapshot as Encode writes it.

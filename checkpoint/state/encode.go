@@ -56,7 +56,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 func crcOf(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
 
 var compressor = sync.OnceValues(func() (*zstd.Encoder, error) {
-	return zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false))
+	return zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(2*sectionSize), zstd.WithEncoderCRC(false))
 })
 
 // header is the payload of the tables section.

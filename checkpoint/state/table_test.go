@@ -109,6 +109,44 @@ func TestIndexFollowsTheTable(t *testing.T) {
 	}
 }
 
+// TestKnownKeysAllocateNothing: the data path is free of garbage.
+func TestKnownKeysAllocateNothing(t *testing.T) {
+	for _, shape := range [][]types.Type{
+		{types.TBigInt}, {types.TBigInt, types.TInt}, {types.TText, types.TDouble, types.TBool, types.TDecimal(10, 2)},
+	} {
+		b, err := New(Decl{Name: "t", Keys: shape, Words: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		cols := make([]*vec.Vector, len(shape))
+		const n = 3000
+		sel, ids, hashes := make([]int32, n/2), make([]uint32, n), make([]uint64, n)
+		for c, typ := range shape {
+			cols[c] = vec.New(typ, n)
+			for i := range n {
+				if i%10 == 0 {
+					cols[c].AppendNull()
+					continue
+				}
+				cols[c].AppendValue(types.Value{Type: typ, I: int64(i), F: float64(i), Dec: types.I128(int64(i)), S: fmt.Sprint(i)})
+			}
+		}
+		for k := range sel {
+			sel[k] = int32(2 * k)
+		}
+		vec.HashColumns(cols, n, hashes)
+		tab := b.Table("t")
+		tab.Upsert(hashes, cols, nil, ids)
+		if a := testing.AllocsPerRun(5, func() {
+			tab.Upsert(hashes, cols, nil, ids)
+			tab.Find(hashes, cols, sel, ids[:len(sel)])
+			tab.Cells().Touch(ids[:len(sel)])
+		}); a != 0 {
+			t.Errorf("%v: %v allocations", shape, a)
+		}
+	}
+}
+
 // TestDroppedBucketsAreUsedAgain: a window that slides over time takes the memory of
 // the buckets that live and no more.
 func TestDroppedBucketsAreUsedAgain(t *testing.T) {
