@@ -224,3 +224,35 @@ func TestMutatedJSON(t *testing.T) {
 		}
 	}
 }
+
+// FuzzCSV decodes anything, and reads back what it writes of what it read.
+func FuzzCSV(f *testing.F) {
+	for _, s := range []string{"", "a,b", `"a,b",`, `"a""b","x` + "\n" + `y"`, `a"b"c,d`, `"open`, `\.,x`, ",", `"",""`, "\xff,x"} {
+		f.Add([]byte(s))
+	}
+	cols := []Column{{Field: "a", Type: types.TText}, {Field: "b", Type: types.TText}}
+	d, err := csvFormat.NewDecoder(cols, nil)
+	if err != nil {
+		f.Fatal(err)
+	}
+	e, err := csvFormat.NewEncoder(cols, nil)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		out, again := newBatch(cols), newBatch(cols)
+		if _, errs := d.Decode([][]byte{b}, out, nil, nil); len(errs) > 0 {
+			return
+		}
+		rec := e.Append(nil, out, 0)
+		if n, first, _ := SplitCSV(append(rec[:len(rec):len(rec)], '\n'), false); n != len(rec)+1 || !bytes.Equal(first, rec) && !bytes.HasSuffix(rec, []byte("\r")) {
+			t.Fatalf("%q is written as %q, split after %d bytes", b, rec, n)
+		}
+		if _, errs := d.Decode([][]byte{rec}, again, nil, nil); len(errs) > 0 {
+			t.Fatalf("%q is written as %q: %v", b, rec, errs)
+		}
+		if got, want := showRow(again, 0), showRow(out, 0); got != want {
+			t.Fatalf("%q is written as %q: %s, want %s", b, rec, got, want)
+		}
+	})
+}
