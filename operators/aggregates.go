@@ -319,3 +319,16 @@ func grow[T any](s []T, n int) []T {
 }
 
 func (d *distinct) table(groups string) string { return fmt.Sprintf("%s.distinct%d", groups, d.arg) }
+
+// nextRound makes room in marks, which has a word for each record, and gives the
+// number of the next batch, which no mark has.
+func nextRound(marks []uint32, round uint32, cells *cell.Store) ([]uint32, uint32) {
+	if n := int(cells.Cap()); n > len(marks) {
+		marks = append(marks, make([]uint32, n-len(marks))...)
+	}
+	if round++; round == 0 {
+		clear(marks)
+		round = 1
+	}
+	return marks, round
+}

@@ -210,3 +210,32 @@ func BenchmarkGroupAgg(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkMaterialize: a key of bids whose newest row shows.
+func BenchmarkMaterialize(b *testing.B) {
+	in := bids(64, 100_000)
+	schema := types.Schema{bidSchema[bidAuction], bidSchema[bidPrice], bidSchema[bidChannel], bidSchema[bidKey]}
+	n := &plan.Node{Schema: schema, Key: []int{3}, Changelog: plan.Upsert, Materialize: &plan.Materialize{Key: []int{3}}}
+	op, err := operators.Build(n, operators.Context{Inputs: []types.Schema{schema}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	events := 0
+	b.ReportAllocs()
+	for b.Loop() {
+		x := in[events/benchRows%len(in)]
+		for _, change := range []vec.Op{vec.Insert, vec.Delete} {
+			y := &vec.Batch{N: x.N}
+			for _, c := range []int{bidAuction, bidPrice, bidChannel, bidKey} {
+				y.Cols = append(y.Cols, x.Cols[c].Retain())
+			}
+			for range x.N {
+				y.Ops = append(y.Ops, change)
+			}
+			out, err := op.Process(0, y)
+			drainBench(b, op, out, err)
+			events += benchRows
+		}
+	}
+	b.ReportMetric(float64(events)/b.Elapsed().Seconds()/1e6, "Mevents/s")
+}

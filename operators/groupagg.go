@@ -142,13 +142,7 @@ func (g *groupAgg) find(b *vec.Batch) {
 	vec.HashColumns(g.keyCols, b.N, g.hashes)
 	created = g.groups.Upsert(g.hashes, g.keyCols, nil, g.ids)
 
-	if n := int(g.groups.Cells().Cap()); n > len(g.marks) {
-		g.marks = append(g.marks, make([]uint32, n-len(g.marks))...)
-	}
-	if g.round++; g.round == 0 {
-		clear(g.marks)
-		g.round = 1
-	}
+	g.marks, g.round = nextRound(g.marks, g.round, g.groups.Cells())
 	for k, id := range g.ids {
 		isNew := len(created) > 0 && int(created[0]) == k
 		if isNew {

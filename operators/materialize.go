@@ -28,10 +28,19 @@ type materialize struct {
 	hashes  []uint64
 	keyCols []*vec.Vector
 	ids     []uint32
-	shown   map[uint32][]byte // by touched record: the row that showed before the batch
-	touched []uint32
+	round   uint32
+	marks   []uint32 // by record: the round that touched it last
+	touched []shown
+	arena   []byte // of the rows that touched refers to
 	row     []byte
 	list    []byte
+}
+
+// shown is a record that the batch touched and the row that showed before, none when
+// from = to: an encoded row is never empty.
+type shown struct {
+	id       uint32
+	from, to int
 }
 
 const liveTable = "live"
@@ -44,7 +53,7 @@ func newMaterialize(n *plan.Node, ctx Context) (Operator, error) {
 		return nil, err
 	}
 	return &materialize{key: n.Materialize.Key, types: in.Types(), upsert: n.Changelog == plan.Upsert,
-		backend: b, table: b.Table(liveTable), shown: map[uint32][]byte{}}, nil
+		backend: b, table: b.Table(liveTable)}, nil
 }
 
 func (m *materialize) State() *state.Backend       { return m.backend }
@@ -59,12 +68,15 @@ func (m *materialize) Process(_ int, b *vec.Batch) (Output, error) {
 	m.table.Upsert(m.hashes, m.keyCols, nil, m.ids)
 	cells, word := m.table.Cells(), m.table.ValueOffset()
 	cells.Touch(m.ids)
-	m.touched = m.touched[:0]
+	m.touched, m.arena = m.touched[:0], m.arena[:0]
+	m.marks, m.round = nextRound(m.marks, m.round, cells)
 	for i, id := range m.ids {
 		live := cells.Bytes(id, word)
-		if _, seen := m.shown[id]; !seen {
-			m.shown[id] = bytes.Clone(newest(live))
-			m.touched = append(m.touched, id)
+		if m.marks[id] != m.round {
+			m.marks[id] = m.round
+			from := len(m.arena)
+			m.arena = append(m.arena, newest(live)...)
+			m.touched = append(m.touched, shown{id, from, len(m.arena)})
 		}
 		m.row = appendRow(m.row[:0], b.Cols, i)
 		if b.Op(i).Sign() > 0 {
@@ -110,15 +122,14 @@ func (m *materialize) changes(b *vec.Batch) *vec.Batch {
 	out := vec.NewBatch(m.types, 2*len(m.touched))
 	out.WM = b.WM
 	cells, word := m.table.Cells(), m.table.ValueOffset()
-	for _, id := range m.touched {
-		old := m.shown[id]
-		list := cells.Bytes(id, word)
+	for _, t := range m.touched {
+		old, list := m.arena[t.from:t.to], cells.Bytes(t.id, word)
 		now := newest(list)
 		switch {
-		case old == nil && now == nil, old != nil && now != nil && bytes.Equal(old, now):
-		case old == nil:
+		case bytes.Equal(old, now):
+		case len(old) == 0:
 			m.append(out, now, vec.Insert)
-		case now == nil:
+		case len(now) == 0:
 			m.append(out, old, vec.Delete)
 		default:
 			if !m.upsert {
@@ -127,10 +138,9 @@ func (m *materialize) changes(b *vec.Batch) *vec.Batch {
 			m.append(out, now, vec.UpdateAfter)
 		}
 		if len(list) == 0 {
-			m.table.Delete(id)
+			m.table.Delete(t.id)
 		}
 	}
-	clear(m.shown)
 	if out.N == 0 {
 		out.Release()
 		return nil
