@@ -8,7 +8,6 @@ import (
 	"github.com/streamsql/streamsql/internal/types"
 	"github.com/streamsql/streamsql/parser"
 	"github.com/streamsql/streamsql/planner/bind"
-	"github.com/streamsql/streamsql/planner/logical"
 )
 
 // CreateTable checks a declaration against snap and gives the table to file under its
@@ -223,10 +222,14 @@ func checkTable(t *catalog.Table, snap *catalog.Snapshot, opts Options) error {
 		}
 		return nil
 	}
-	_, err = bindTable(t, snap, opts)
-	return err
-}
-
-func bindTable(t *catalog.Table, snap *catalog.Snapshot, opts Options) (*logical.Table, error) {
-	return bind.New(snap, opts.Connectors).Table(t)
+	bound, err := bind.New(snap, opts.Connectors).Table(t)
+	if err != nil {
+		return err
+	}
+	for i := range t.Columns {
+		if t.Columns[i].Computed != "" {
+			t.Columns[i].Type = bound.Column(bound.Declared[i]).Type
+		}
+	}
+	return nil
 }

@@ -40,6 +40,16 @@ func Apply(roots []logical.Node) ([]logical.Node, error) {
 	return roots, nil
 }
 
+// volatile reports that n computes something that may differ from call to call.
+func volatile(n logical.Node) bool {
+	found := false
+	mapExprs(n, func(e *expr.Expr) *expr.Expr {
+		found = found || e.Volatility() == expr.Volatile
+		return e
+	})
+	return found
+}
+
 // mapExprs rebuilds n with f applied to its expressions.
 func mapExprs(n logical.Node, f func(*expr.Expr) *expr.Expr) logical.Node {
 	switch n := n.(type) {

@@ -7,7 +7,7 @@ import (
 )
 
 // share makes equal sub-plans one node: tables are scanned once, and a query written
-// twice is computed once.
+// twice is computed once. What differs from call to call stays apart.
 func share(roots []logical.Node) ([]logical.Node, error) {
 	byPrint := map[string]logical.Node{}
 	ids := map[logical.Node]string{}
@@ -16,11 +16,10 @@ func share(roots []logical.Node) ([]logical.Node, error) {
 		for _, c := range n.Inputs() {
 			in = append(in, ids[c])
 		}
-		print := logical.Fingerprint(n, in)
-		if same, ok := byPrint[print]; ok && print != "" {
-			return same
-		}
-		if print != "" {
+		if print := logical.Fingerprint(n, in); print != "" && !volatile(n) {
+			if same, ok := byPrint[print]; ok {
+				return same
+			}
 			byPrint[print] = n
 		}
 		ids[n] = strconv.Itoa(len(ids))
