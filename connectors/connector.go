@@ -63,6 +63,9 @@ type Capabilities struct {
 	// ForceCommit: these options ask for commit with the checkpoint ("wal",
 	// "exactly-once"); ForceEarly for early writing.
 	ForceCommit, ForceEarly bool
+	// Hidden: early writes are seen only once a Committer has committed the tokens of
+	// their writers, so that writing early is exactly once.
+	Hidden bool
 	// Idempotent: an early write repeated on replay leaves the same result.
 	Idempotent bool
 	// Replayable: reading again from a position gives the same rows.

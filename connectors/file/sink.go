@@ -1,0 +1,116 @@
+package file
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/streamsql/streamsql/connectors"
+	"github.com/streamsql/streamsql/connectors/format"
+	"github.com/streamsql/streamsql/internal/sqlerr"
+)
+
+// sink writes part files into a directory.
+type sink struct {
+	dir      string
+	table    string
+	size     int64
+	interval time.Duration
+	compress string // "", "gzip" or "zstd"
+	ending   string // of the files
+	header   []byte // first line of every file, nil for none
+	format   *format.Format
+	cols     []format.Column
+	options  map[string]string
+
+	// point is called at named places, for tests that stop there.
+	point func(name string) error
+}
+
+func openSink(_ context.Context, c connectors.Config) (connectors.Sink, error) {
+	if _, err := capabilities(c.Options, len(c.Key) > 0); err != nil {
+		return nil, err
+	}
+	dir, err := filepath.Abs(c.Options["path"])
+	if err != nil {
+		return nil, sqlerr.New(sqlerr.CodeOption, 0, "\"path\" has %q: %v", c.Options["path"], err)
+	}
+	k := &sink{dir: dir, table: c.Table, options: c.Options, point: func(string) error { return nil }}
+	if isPattern(c.Options["path"]) {
+		return nil, sqlerr.New(sqlerr.CodeOption, 0, "table %q cannot be written: its \"path\" is a pattern", c.Table).
+			WithHint("Name a directory.")
+	}
+	if k.size, err = rollSize(c.Options); err != nil {
+		return nil, err
+	}
+	if k.interval, err = rollInterval(c.Options); err != nil {
+		return nil, err
+	}
+	if k.format, err = format.Find(c.Format); err != nil {
+		return nil, err
+	}
+	k.ending = map[string]string{"json": ".json", "csv": ".csv"}[c.Format]
+	if k.ending == "" {
+		k.ending = ".txt"
+	}
+	switch c.Options["compression"] {
+	case "gzip":
+		k.compress, k.ending = "gzip", k.ending+".gz"
+	case "zstd":
+		k.compress, k.ending = "zstd", k.ending+".zst"
+	}
+	for _, col := range c.Schema {
+		k.cols = append(k.cols, format.Column{Field: col.Name, Type: col.Type, NotNull: col.NotNull})
+	}
+	if c.Format == "csv" && c.Options["csv.header"] == "true" {
+		if k.header, err = format.AppendCSVFields(nil, c.Schema.Names(), c.Options); err != nil {
+			return nil, err
+		}
+		k.header = append(k.header, '\n')
+	}
+	return k, nil
+}
+
+// Check implements connectors.Sink: the directory is made when it is missing and has to
+// take files.
+func (k *sink) Check(context.Context) error {
+	if k.format.Check != nil {
+		if err := k.format.Check(k.cols, k.options); err != nil {
+			return err
+		}
+	}
+	if err := os.MkdirAll(k.dir, 0o755); err != nil {
+		return sqlerr.New(sqlerr.CodeSchema, 0, "directory %q cannot be made: %v", k.dir, err)
+	}
+	f, err := os.CreateTemp(k.dir, hiddenPrefix+"check-*")
+	if err != nil {
+		return sqlerr.New(sqlerr.CodeAuth, 0, "directory %q cannot be written: %v", k.dir, err)
+	}
+	f.Close()
+	return os.Remove(f.Name())
+}
+
+// Group implements connectors.Sink: the tables of one directory commit together.
+func (k *sink) Group() string { return "file:" + k.dir }
+
+// Close implements connectors.Sink.
+func (k *sink) Close() error { return nil }
+
+// failed is the error of a write: the job starts again from its checkpoint.
+func failed(act string, err error) error {
+	return sqlerr.Externalf(sqlerr.CodeNotReady, err, "cannot %s", act)
+}
+
+// syncDir makes the names of a directory durable.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return failed("open directory \""+dir+"\"", err)
+	}
+	defer d.Close()
+	if err := d.Sync(); err != nil {
+		return failed("sync directory \""+dir+"\"", err)
+	}
+	return nil
+}

@@ -1,0 +1,186 @@
+package file
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/streamsql/streamsql/connectors"
+	"github.com/streamsql/streamsql/connectors/format"
+	"github.com/streamsql/streamsql/internal/sqlerr"
+	"github.com/streamsql/streamsql/internal/types"
+)
+
+// source reads the files of a table.
+type source struct {
+	path    string
+	options map[string]string
+	csv     bool
+	json    bool
+	// header is the first record that every file of a table with csv.header must have,
+	// empty when no file had one at the start; then it has to be fields.
+	header []string
+	fields []string
+	wanted []string
+	follow bool
+}
+
+// openSource lists the files. With csv.header it reads the header of the first and sets
+// the format's option csv.columns by it, so that decoders made afterwards know the
+// order of the fields.
+func openSource(_ context.Context, c connectors.Config) (connectors.Source, error) {
+	if _, err := capabilities(c.Options, false); err != nil {
+		return nil, err
+	}
+	s := &source{path: c.Options["path"], options: c.Options, csv: c.Format == "csv", json: c.Format == "json",
+		fields: c.Fields, wanted: c.Meta, follow: c.Options["follow"] == "true"}
+	for _, m := range c.Meta {
+		if m != metaPath && m != metaOffset {
+			return nil, sqlerr.New(sqlerr.CodeUndefinedColumn, 0, "connector \"file\" has no metadata %q", m).
+				WithHint("It has path and offset.")
+		}
+	}
+	files, err := s.list()
+	if err != nil {
+		return nil, err
+	}
+	if len(files) == 0 && !s.follow && !isPattern(s.path) {
+		if _, err := os.Stat(s.path); err != nil {
+			return nil, unreadable(s.path, err)
+		}
+	}
+	if s.csv && c.Options["csv.header"] == "true" && len(files) > 0 {
+		if err := s.learnHeader(files); err != nil {
+			return nil, err
+		}
+		text, err := format.AppendCSVFields(nil, s.header, c.Options)
+		if err != nil {
+			return nil, err
+		}
+		c.Options[format.CSVColumns] = string(text)
+	}
+	return s, nil
+}
+
+// learnHeader reads the header of the first file that has one.
+func (s *source) learnHeader(files []string) error {
+	for _, path := range files {
+		r := &reader{src: s}
+		f := &tail{mark: mark{Path: path}}
+		if err := r.openFile(f); err != nil {
+			return err
+		}
+		_, err := f.fill()
+		if err == nil {
+			s.header, err = r.readHeader(f)
+		}
+		f.close()
+		if err != nil {
+			return err
+		}
+		if s.header != nil {
+			return nil
+		}
+	}
+	s.header = []string{}
+	return nil
+}
+
+// list gives the paths of the files, by name; hidden ones are left out.
+func (s *source) list() ([]string, error) {
+	if !isPattern(s.path) {
+		info, err := os.Stat(s.path)
+		switch {
+		case os.IsNotExist(err):
+			return nil, nil
+		case err != nil:
+			return nil, unreadable(s.path, err)
+		case !info.IsDir():
+			return []string{s.path}, nil
+		}
+	}
+	pattern := s.path
+	if !isPattern(pattern) {
+		pattern = filepath.Join(escape(s.path), "*")
+	}
+	names, err := filepath.Glob(pattern)
+	if err != nil {
+		return nil, sqlerr.New(sqlerr.CodeOption, 0, "\"path\" has %q, which is no pattern", s.path)
+	}
+	var out []string
+	for _, n := range names {
+		info, err := os.Stat(n)
+		if strings.HasPrefix(filepath.Base(n), ".") || err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		out = append(out, n)
+	}
+	slices.Sort(out)
+	return out, nil
+}
+
+// escape makes a pattern of a path that holds none; a path without pattern letters is
+// one already, a backslash aside.
+func escape(path string) string { return strings.ReplaceAll(path, `\`, `\\`) }
+
+// Splits implements connectors.Source.
+func (s *source) Splits(context.Context) ([]connectors.Split, error) {
+	if !perFile(s.options) {
+		return []connectors.Split{{ID: s.path}}, nil
+	}
+	files, err := s.list()
+	if err != nil {
+		return nil, err
+	}
+	var out []connectors.Split
+	for _, f := range files {
+		out = append(out, connectors.Split{ID: f})
+	}
+	return out, nil
+}
+
+// Open implements connectors.Source.
+func (s *source) Open(_ context.Context, split connectors.Split, at connectors.Position) (connectors.Reader, error) {
+	r := &reader{src: s}
+	if at != nil {
+		p, err := decodePosition(at)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range p.Files {
+			r.files = append(r.files, &tail{mark: m})
+		}
+	}
+	if perFile(s.options) {
+		r.only = split.ID
+	}
+	if err := r.look(); err != nil {
+		return nil, err
+	}
+	// What was read before has to be there still.
+	for _, f := range r.files {
+		if f.mark.Offset > 0 && !f.mark.Ended {
+			if err := r.openFile(f); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return r, nil
+}
+
+// Close implements connectors.Source.
+func (s *source) Close() error { return nil }
+
+func (s *source) metaTypes() []types.Type {
+	var ts []types.Type
+	for _, m := range s.wanted {
+		if m == metaPath {
+			ts = append(ts, types.TText)
+		} else {
+			ts = append(ts, types.TBigInt)
+		}
+	}
+	return ts
+}
