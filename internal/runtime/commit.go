@@ -29,6 +29,9 @@ func (a *attempt) acquire(ctx context.Context) error {
 	for _, s := range a.sinks {
 		name := s.target.Group()
 		if name == "" {
+			if n := a.graph.plan.Nodes[s.node].Sink; n.Mode == plan.Commit {
+				return sqlerr.Internalf("sink %q commits with the checkpoint and has nothing to fence", n.Table)
+			}
 			continue
 		}
 		i := slices.IndexFunc(a.groups, func(g *group) bool { return g.name == name })

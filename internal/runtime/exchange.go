@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"math/bits"
 	"slices"
 
 	"github.com/streamsql/streamsql/internal/stream"
@@ -46,6 +47,8 @@ type exchange struct {
 	sub     []uint16 // subtask by key group
 	groups  int
 	hashes  []uint64
+	rows    [][]int32 // scratch of deal, by target
+	counts  []int
 	keyCols []*vec.Vector
 	box     *outbox
 }
@@ -106,13 +109,7 @@ func (x *exchange) hash(b *vec.Batch) {
 	if b.Ops != nil {
 		b.Ops = splitPairs(b.Ops, h)
 	}
-	for _, t := range x.targets {
-		t.sel = t.sel[:0]
-	}
-	for i, k := range h {
-		t := x.targets[x.sub[stream.KeyGroup(k, x.groups)]]
-		t.sel = append(t.sel, int32(i))
-	}
+	x.deal(h)
 	for _, t := range x.targets {
 		if len(t.sel) == b.N && t.acc == nil && b.N >= flushRows/2 {
 			x.push(t, stream.Message{Kind: stream.KindBatch, Batch: b})
@@ -121,6 +118,31 @@ func (x *exchange) hash(b *vec.Batch) {
 		x.append(t, b)
 	}
 	b.Release()
+}
+
+// deal fills in the targets' sel with the rows of each. The key group of a hash is
+// its top bits, as stream.KeyGroup has it.
+func (x *exchange) deal(h []uint64) {
+	if x.rows == nil {
+		x.rows, x.counts = make([][]int32, len(x.targets)), make([]int, len(x.targets))
+	}
+	for i, t := range x.targets {
+		if cap(t.sel) < len(h) {
+			t.sel = make([]int32, len(h), max(len(h), 2*cap(t.sel)))
+		}
+		x.rows[i], x.counts[i] = t.sel[:len(h)], 0
+	}
+	shift := uint(64 - bits.TrailingZeros(uint(x.groups)))
+	sub, rows, counts := x.sub, x.rows, x.counts
+	for i, k := range h {
+		s := sub[k>>shift]
+		n := counts[s]
+		rows[s][n] = int32(i)
+		counts[s] = n + 1
+	}
+	for i, t := range x.targets {
+		t.sel = x.rows[i][:x.counts[i]]
+	}
 }
 
 // splitPairs rewrites the ops of update pairs whose halves hash differently.

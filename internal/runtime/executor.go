@@ -31,6 +31,7 @@ type goroutines struct {
 	ctx    context.Context
 	wg     sync.WaitGroup
 	tokens chan struct{}
+	// failed ends the attempt; a is nil when it was a background call.
 	failed func(a actor, err error)
 }
 
@@ -66,7 +67,16 @@ func (g *goroutines) loop(a actor) (err error) {
 }
 
 func (g *goroutines) background(f func(context.Context)) {
-	g.wg.Go(func() { f(g.ctx) })
+	g.wg.Go(func() {
+		var err error
+		defer func() {
+			if err != nil {
+				g.failed(nil, err)
+			}
+		}()
+		defer recoverTo(&err)
+		f(g.ctx)
+	})
 }
 
 func (g *goroutines) decode(f func()) {

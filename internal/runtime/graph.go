@@ -36,6 +36,9 @@ type graph struct {
 func newGraph(p *plan.Plan, parallelism int) (*graph, error) {
 	g := &graph{plan: p, of: make([]*stage, len(p.Nodes)), par: make([]int, len(p.Nodes)),
 		inner: make([][]edge, len(p.Nodes)), outer: make([][]edge, len(p.Nodes))}
+	if g := p.KeyGroups; g < 0 || g > 1<<15 || g&(g-1) != 0 {
+		return nil, sqlerr.Internalf("%d key groups, not a power of two up to 32768", g)
+	}
 	for i, n := range p.Nodes {
 		if n.ID != i {
 			return nil, sqlerr.Internalf("plan node %d has id %d", i, n.ID)

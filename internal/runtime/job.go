@@ -98,7 +98,13 @@ type running struct {
 func (j *Job) prepare(ctx context.Context) (*running, error) {
 	actx, cancel := context.WithCancel(ctx)
 	r := &running{cancel: cancel}
-	r.exec = newGoroutines(actx, func(x actor, err error) { r.fail(x.where(), err) })
+	r.exec = newGoroutines(actx, func(x actor, err error) {
+		where := "checkpoint"
+		if x != nil {
+			where = x.where()
+		}
+		r.fail(where, err)
+	})
 	a, err := newAttempt(actx, j.cfg, j.id, r.exec, j.cfg.Clock.Now())
 	if err != nil {
 		cancel()
@@ -227,7 +233,7 @@ func (j *Job) loop(ctx context.Context, r *running) {
 			newest = r.driver.status.get().epoch
 			j.err = err
 		}
-		if j.err == nil || ctx.Err() != nil || !retryable(j.err) {
+		if j.err == nil || ctx.Err() != nil || !retryable(j.err) || j.stopping() {
 			return
 		}
 		if newest > 0 {
@@ -249,6 +255,14 @@ func (j *Job) loop(ctx context.Context, r *running) {
 			j.err, r = err, nil
 		}
 	}
+}
+
+// stopping reports whether the job was asked to stop: then a failed attempt is not
+// followed by another, and the next start goes on from its last checkpoint.
+func (j *Job) stopping() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.stop != nil
 }
 
 func (j *Job) noteRestart(err error, wait time.Duration) {

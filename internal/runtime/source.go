@@ -74,6 +74,9 @@ func (t *sourceTask) step(ctx context.Context) (progress, done bool, err error) 
 		t.run.event(checkpoint.Drained{Task: t.id})
 	}
 	t.linger()
+	if t.src.IdleTimeout > 0 {
+		t.run.lingering(&t.task, true) // idleness comes with time alone
+	}
 	return t.chain.box.send() || progress, false, t.chain.err
 }
 
