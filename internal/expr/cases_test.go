@@ -80,3 +80,10 @@ var extractCases = []string{
 	"TIMESTAMP '0001-01-01 00:00:00'", "TIMESTAMP '0044-03-15 00:00:00 BC'", "TIMESTAMPTZ '2021-01-03 23:00:00-05'", "TIMESTAMP '2020-12-28'",
 	"INTERVAL '13 months 40 days 30:15:20.5'", "INTERVAL '-1 year -1 day -00:00:01.5'",
 }
+
+// zoneCases are AT TIME ZONE round the changes of summer time.
+var zoneCases = []struct{ zone, time string }{
+	{"UTC", "TIMESTAMP '2024-01-01 12:00'"}, {"Europe/Berlin", "TIMESTAMP '2024-01-01 12:00'"}, {"Europe/Berlin", "TIMESTAMP '2024-07-01 12:00'"},
+	{"Europe/Berlin", "TIMESTAMP '2024-03-31 02:30'"}, {"Europe/Berlin", "TIMESTAMP '2024-10-27 02:30'"}, {"America/New_York", "TIMESTAMP '2024-03-10 02:30'"}, {"America/New_York", "TIMESTAMP '2024-11-03 01:30'"},
+	{"Europe/Berlin", "TIMESTAMPTZ '2024-07-01 12:00+00'"}, {"America/New_York", "TIMESTAMPTZ '2024-11-03 06:30+00'"}, {"Asia/Kolkata", "TIMESTAMPTZ '1969-12-31 23:59:59.5+00'"}, {"Asia/Kathmandu", "TIMESTAMP '2000-01-01'"},
+}

@@ -36,7 +36,7 @@ func mathFuncs() []Func {
 				{Args: []types.Kind{types.Double}, Ret: types.TDouble, kernel: floatKernel(math.Abs)},
 			},
 		},
-		whole("ceil", "The smallest whole number not below the argument.", "CEIL(-0.5)", "0", ceilDecimal, math.Ceil),
+		withAliases(whole("ceil", "The smallest whole number not below the argument.", "CEIL(-0.5)", "0", ceilDecimal, math.Ceil), "ceiling"),
 		whole("floor", "The largest whole number not above the argument.", "FLOOR(-42.8)", "-43", floorDecimal, math.Floor),
 		{
 			Name: "round", Doc: "Rounds to the nearest whole number or, for a DECIMAL, to n digits: a DECIMAL half away from zero, a DOUBLE half to even.",

@@ -47,4 +47,10 @@ func TestExamplesInPostgres(t *testing.T) {
 			}
 		}
 	}
+	for _, c := range zoneCases {
+		ours := evalText("TIMEZONE('" + c.zone + "', " + c.time + ")")
+		if theirs := ask(c.time + " AT TIME ZONE '" + c.zone + "'"); ours != theirs {
+			t.Errorf("%s AT TIME ZONE '%s': %q, PostgreSQL %q", c.time, c.zone, ours, theirs)
+		}
+	}
 }

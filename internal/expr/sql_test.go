@@ -16,7 +16,6 @@ type sqlReader struct {
 	toks []string
 	i    int
 	cols types.Schema
-	err  error
 }
 
 func tokens(s string) []string {

@@ -54,11 +54,6 @@ func withPG(f Func, pg string) Func {
 	return f
 }
 
-func differs(f Func, how string) Func {
-	f.Differs = how
-	return f
-}
-
 func stringFuncs() []Func {
 	return []Func{
 		lowerFunc(),

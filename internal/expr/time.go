@@ -59,7 +59,7 @@ func timeFuncs() []Func {
 			PG:      "TRUNC(EXTRACT(epoch FROM TIMESTAMP '2024-01-02 01:59:59' - TIMESTAMP '2024-01-01') / 3600)::BIGINT",
 			resolve: resolveTimestampDiff, kernel: timestampDiff,
 		},
-		dateFormat(), toChar(),
+		dateFormat(), toChar(), timeZone(),
 		{
 			Name: "to_timestamp", Strict: true, Doc: "A time from seconds since 1970 or, with one argument, from ISO text.",
 			Example: "TO_TIMESTAMP(1284352323.5)", ExampleResult: "2010-09-13 04:32:03.5+00", PG: "TO_TIMESTAMP(1284352323.5)",
