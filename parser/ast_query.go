@@ -5,8 +5,8 @@ import (
 	"github.com/streamsql/streamsql/internal/types"
 )
 
-// Query is a body with what may stand round it. It is also a QueryBody: a branch of
-// a set operation in brackets that has a WITH, ORDER BY or LIMIT of its own.
+// Query is a body with what may stand round it. It is also a QueryBody, but only as a
+// branch of a set operation that has a WITH, ORDER BY or LIMIT of its own.
 type Query struct {
 	Span
 	With    []CTE

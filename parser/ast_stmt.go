@@ -178,7 +178,8 @@ const (
 	ShowCreateTable
 )
 
-// Show is SHOW …. Job is set by CHECKPOINTS FOR job, Table by CREATE TABLE t.
+// Show is SHOW …. Job is set by CHECKPOINTS FOR job, Table by CREATE TABLE t (or VIEW
+// or SINK).
 type Show struct {
 	Span
 	Kind  ShowKind

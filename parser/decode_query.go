@@ -199,6 +199,9 @@ func (f *fragment) core(s *ast.SelectStmt, i int) (QueryBody, error) {
 				return nil, f.internal("unexpected parts of a branch")
 			}
 			m.used = true
+			if q, ok := m.body.(*Query); ok && len(q.With) == 0 && len(q.OrderBy) == 0 && q.Limit == nil && q.Offset == nil {
+				return q.Body, nil
+			}
 			return m.body, nil
 		}
 	}

@@ -3,8 +3,6 @@ package parser
 import (
 	"strconv"
 	"strings"
-
-	"github.com/streamsql/streamsql/internal/types"
 )
 
 // Format prints an expression with brackets round every operation, in PostgreSQL's
@@ -399,50 +397,4 @@ func (w *writer) bound(b FrameBound) {
 		UnboundedPreceding: "UNBOUNDED PRECEDING", OffsetPreceding: "PRECEDING", CurrentRow: "CURRENT ROW",
 		OffsetFollowing: "FOLLOWING", UnboundedFollowing: "UNBOUNDED FOLLOWING",
 	}[b.Kind])
-}
-
-// FormatInterval prints an interval in PostgreSQL's default style: "1 day 02:03:04".
-func FormatInterval(v types.IntervalValue) string {
-	var parts []string
-	negative := false
-	part := func(n int64, one string) {
-		if n == 0 {
-			return
-		}
-		s := strconv.FormatInt(n, 10)
-		if n > 0 && negative {
-			s = "+" + s
-		}
-		negative = n < 0
-		if n != 1 {
-			one += "s"
-		}
-		parts = append(parts, s+" "+one)
-	}
-	part(int64(v.Months/12), "year")
-	part(int64(v.Months%12), "mon")
-	part(int64(v.Days), "day")
-	if v.Micros != 0 || len(parts) == 0 {
-		us, sign := uint64(v.Micros), ""
-		if v.Micros < 0 {
-			us, sign = -us, "-"
-		} else if negative {
-			sign = "+"
-		}
-		sec := us / 1e6
-		s := sign + pad2(sec/3600) + ":" + pad2(sec/60%60) + ":" + pad2(sec%60)
-		if frac := us % 1e6; frac != 0 {
-			digits := strconv.FormatUint(1e6+frac, 10)[1:]
-			s += "." + strings.TrimRight(digits, "0")
-		}
-		parts = append(parts, s)
-	}
-	return strings.Join(parts, " ")
-}
-
-func pad2(n uint64) string {
-	if n < 10 {
-		return "0" + strconv.FormatUint(n, 10)
-	}
-	return strconv.FormatUint(n, 10)
 }

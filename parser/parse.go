@@ -2,6 +2,7 @@ package parser
 
 import (
 	"os"
+	"strings"
 
 	"github.com/streamsql/streamsql/internal/sqlerr"
 )
@@ -63,10 +64,24 @@ func parseText(text string, at func(int) sqlerr.Pos) ([]Statement, error) {
 			return nil, err
 		}
 		if !p.atEnd() {
-			return nil, p.unexpected().Error
+			return nil, p.trailing()
 		}
 		out = append(out, s)
 	}
+}
+
+var clauseWords = strings.Fields("FROM WHERE GROUP HAVING ORDER LIMIT OFFSET UNION JOIN LEFT USING EMIT WITH")
+
+// trailing is the error for a token after a whole statement. What stands before it is
+// often a misspelt clause that was taken for an alias.
+func (p *parser) trailing() error {
+	e := p.unexpected()
+	if prev := &p.toks[p.i-1]; prev.kind == tWord {
+		if near := sqlerr.Nearest(prev.val, clauseWords); near != "" && near != prev.up {
+			e.Hint = `Did you mean "` + near + `" instead of "` + prev.val + `"?`
+		}
+	}
+	return e.Error
 }
 
 // CheckEnvironment refuses the environment variables that reach into TiDB's parser:
