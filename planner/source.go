@@ -39,6 +39,12 @@ func (b *builder) source(s *logical.Scan) (*phys, error) {
 		TimeColumn: -1, Bounded: t.caps.Bounded, Pos: s.Pos,
 		OnError: b.onError([]*table{t}), LateRows: t.common["late.rows"],
 	}
+	if t.format == "csv" {
+		var err error
+		if src.Options, err = withCSVColumns(t.options, s.Table); err != nil {
+			return nil, err
+		}
+	}
 	place := scanColumns(s, src)
 	if s.Timed {
 		src.IdleTimeout = b.idleTimeout(t)
