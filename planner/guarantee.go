@@ -46,6 +46,8 @@ func (b *builder) guarantee() plan.Guarantee {
 				committing[s.logical.Connector] = true
 				systems = append(systems, s.logical.Connector)
 			}
+		case s.logical.Caps.Hidden:
+			g.Reasons = append(g.Reasons, name+" writes at once, unseen, and shows the rows when their checkpoint completes")
 		case s.final:
 			g.Reasons = append(g.Reasons, name+" writes at once: "+s.why)
 		case s.logical.Caps.Transient:

@@ -4,6 +4,7 @@ package all
 import (
 	"github.com/streamsql/streamsql/connectors"
 	"github.com/streamsql/streamsql/connectors/console"
+	"github.com/streamsql/streamsql/connectors/file"
 	"github.com/streamsql/streamsql/connectors/generator"
 	"github.com/streamsql/streamsql/connectors/nats"
 	"github.com/streamsql/streamsql/connectors/postgres"
@@ -14,6 +15,7 @@ func List() []connectors.Connector {
 	return []connectors.Connector{
 		console.Blackhole(),
 		console.Connector(),
+		file.Connector(),
 		generator.Connector(),
 		nats.Connector,
 		postgres.Connector(),
