@@ -42,9 +42,10 @@ func ParseSource(s *Source) ([]Statement, error) { return parseText(s.Text, s.Po
 
 // Substitute replaces ${NAME} by lookup's answer. Inside a string or quoted name the
 // value's quotes are doubled, so that it stays inside; in comments nothing is
-// replaced. In the string values of a WITH (…) clause ${NAME} is left for the
-// connector to resolve when it opens, so that secrets enter no plan, but its name
-// must be defined. An undefined name is an error with CodeVariable.
+// replaced. In the values of a WITH (…) clause ${NAME} is left for the connector to
+// resolve when it opens, so that secrets enter no plan, but its name must be defined;
+// a bare key = ${NAME} becomes the string '${NAME}'. An undefined name is an error
+// with CodeVariable.
 func Substitute(src string, lookup func(name string) (string, bool)) (*Source, error) {
 	s := substituter{src: src, lookup: lookup}
 	if err := s.run(); err != nil {
@@ -90,15 +91,15 @@ func (s *substituter) run() error {
 			}
 			s.lastWord, s.value = "", false
 		case c == '$' && strings.HasPrefix(rest, "${"):
-			if err := s.variable("", false); err != nil {
+			if err := s.variable("", s.value); err != nil {
 				return err
 			}
-			s.lastWord = ""
+			s.lastWord, s.value = "", false
 		case isIdentStart(c):
 			for s.i < len(s.src) && isIdentPart(s.src[s.i]) && !strings.HasPrefix(s.src[s.i:], "${") {
 				s.copy(1)
 			}
-			s.lastWord = strings.ToUpper(s.src[start:s.i])
+			s.lastWord, s.value = strings.ToUpper(s.src[start:s.i]), false
 		case isSpace(c):
 			s.copy(1)
 		default:
@@ -165,11 +166,13 @@ func (s *substituter) variable(quote string, keep bool) error {
 		return sqlerr.New(sqlerr.CodeVariable, identityPos(s.i), `variable "%s" is not defined`, name).
 			WithHint("Give it with --var %s=value or in the environment.", name)
 	}
-	if keep {
+	switch {
+	case keep && quote != "":
 		s.copy(n + 1)
 		return nil
-	}
-	if quote != "" {
+	case keep:
+		val = QuoteString(s.src[s.i : s.i+n+1])
+	case quote != "":
 		val = strings.ReplaceAll(val, quote, quote+quote)
 	}
 	s.segs = append(s.segs, segment{off: s.out.Len(), orig: s.i, fixed: true})
