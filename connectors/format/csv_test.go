@@ -99,6 +99,32 @@ func TestDecodeAppends(t *testing.T) {
 	}
 }
 
+// A stream whose keys are data: more texts than a decoder learns, long ones, and one
+// order of fields after the other.
+func TestManyKeys(t *testing.T) {
+	cols := parseColumns(t, "a INT; b TEXT")
+	d := newJSONDecoder(cols, isoText)
+	out := newBatch(cols)
+	var payloads [][]byte
+	for i := range 3 * maxLeads {
+		key := fmt.Sprintf("key-%d%s", i, strings.Repeat("x", i%90))
+		payloads = append(payloads,
+			fmt.Appendf(nil, `{"%s":%d,"a":%d,"b":"v%d","%s":"again"}`, key, i, i, i, key),
+			fmt.Appendf(nil, `{"b":"v%d", "%s":[1,{}], "a":%d}`, i, key, i))
+	}
+	if _, errs := d.Decode(payloads, out, nil, nil); len(errs) > 0 {
+		t.Fatal(errs[0])
+	}
+	for i := range out.N {
+		if got, want := showRow(out, i), fmt.Sprintf("%d v%d", i/2, i/2); got != want {
+			t.Fatalf("row %d: %s, want %s", i, got, want)
+		}
+	}
+	if len(d.leads) > maxLeads || len(d.byText) > maxLeads {
+		t.Fatalf("%d leads", len(d.leads))
+	}
+}
+
 func TestDecodeDoesNotAllocate(t *testing.T) {
 	payloads := bidPayloads(64, false)
 	d := newJSONDecoder(bidColumns, isoText)

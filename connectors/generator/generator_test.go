@@ -207,6 +207,7 @@ func TestRate(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 400*time.Millisecond)
 	defer cancel()
 	rows, caughtUp := 0, false
+	start := time.Now()
 	for {
 		c, err := r.Next(ctx)
 		if err != nil {
@@ -219,8 +220,8 @@ func TestRate(t *testing.T) {
 		caughtUp = c.CaughtUp
 	}
 	// Never faster than asked; how much slower is up to the machine.
-	if rows == 0 || rows > 2500 || !caughtUp {
-		t.Fatalf("%d rows in 0.4 s, caught up %v", rows, caughtUp)
+	if took := time.Since(start).Seconds(); rows == 0 || float64(rows) > 5000*took || !caughtUp {
+		t.Fatalf("%d rows in %.3f s, caught up %v", rows, took, caughtUp)
 	}
 }
 
