@@ -10,17 +10,17 @@ import (
 func condFuncs() []Func {
 	return []Func{
 		{
-			Name: "coalesce", Aliases: []string{"ifnull"}, Doc: "The first argument that is not NULL; later ones are not evaluated.",
+			Name: "coalesce", Forms: []string{"coalesce(any, …)"}, Aliases: []string{"ifnull"}, Doc: "The first argument that is not NULL; later ones are not evaluated.",
 			Example: "COALESCE(NULL, 2, 3)", ExampleResult: "2", PG: "COALESCE(NULL, 2, 3)",
 			lower: func(args []*Expr) (*Expr, error) { return NewCoalesce(args, 0) },
 		},
 		{
-			Name: "nullif", Doc: "NULL when both arguments are equal, else the first.",
+			Name: "nullif", Forms: []string{"nullif(any, any)"}, Doc: "NULL when both arguments are equal, else the first.",
 			Example: "NULLIF(1, 1)", ExampleResult: "NULL", PG: "NULLIF(1, 1)",
 			lower: lowerNullIf,
 		},
 		{
-			Name: "if", Doc: "The second argument when the first is true, else the third.",
+			Name: "if", Forms: []string{"if(boolean, any, any)"}, Doc: "The second argument when the first is true, else the third.",
 			Example: "IF(1 > 2, 'yes', 'no')", ExampleResult: "no", PG: "CASE WHEN 1 > 2 THEN 'yes' ELSE 'no' END",
 			lower: func(args []*Expr) (*Expr, error) {
 				if len(args) != 3 {
@@ -30,13 +30,13 @@ func condFuncs() []Func {
 			},
 		},
 		{
-			Name: "greatest", Doc: "The largest argument; NULLs do not count.",
+			Name: "greatest", Forms: []string{"greatest(any, …)"}, Doc: "The largest argument; NULLs do not count.",
 			Example: "GREATEST(1, NULL, 3)", ExampleResult: "3", PG: "GREATEST(1, NULL, 3)",
 			Differs: "Flink gives NULL when any argument is NULL.",
 			resolve: resolveExtreme("GREATEST"), kernel: extremeKernel(true),
 		},
 		{
-			Name: "least", Doc: "The smallest argument; NULLs do not count.",
+			Name: "least", Forms: []string{"least(any, …)"}, Doc: "The smallest argument; NULLs do not count.",
 			Example: "LEAST(2, 1.5, 3)", ExampleResult: "1.5", PG: "LEAST(2, 1.5, 3)",
 			Differs: "Flink gives NULL when any argument is NULL.",
 			resolve: resolveExtreme("LEAST"), kernel: extremeKernel(false),

@@ -236,9 +236,7 @@ func (p *Program) column(f *frame, n *node, st *nodeState) *vec.Vector {
 
 // gather fills frame 1's result from frame 0's.
 func (p *Program) gather(n *node, st *nodeState, src *vec.Vector, f *frame) {
-	out := vec.New(n.typ, f.n)
-	out.AppendSel(src, f.rows)
-	st.res, st.own, st.full = out, true, true
+	st.res, st.own, st.full = gatherRows(src, f.rows), true, true
 }
 
 // target returns an empty vector for n's result in f.

@@ -39,8 +39,10 @@ type Func struct {
 	// Strict: NULL for a NULL argument.
 	Strict     bool
 	Volatility Volatility
-	// Sigs lists the signatures; nil when resolve decides.
-	Sigs []Sig
+	// Sigs lists the signatures; nil when the function settles its types itself, and then
+	// Forms says in words what it takes.
+	Sigs  []Sig
+	Forms []string
 
 	// resolve checks and converts the arguments and gives the result type. It is used
 	// in place of Sigs.
@@ -83,6 +85,47 @@ type impl struct {
 	raises bool
 	// cost is roughly nanoseconds a row.
 	cost int
+}
+
+// Signatures describes each form of a call: "left(varchar, int) → varchar".
+func (f *Func) Signatures() []string {
+	out := slices.Clone(f.Forms)
+	for i := range f.Sigs {
+		s := &f.Sigs[i]
+		var b strings.Builder
+		b.WriteString(f.Name + "(")
+		for k, a := range s.Args {
+			if k >= len(s.Args)-s.Optional {
+				b.WriteString(" [")
+			}
+			if k > 0 {
+				b.WriteString(", ")
+			}
+			b.WriteString(kindWord(a))
+		}
+		if s.Variadic {
+			b.WriteString(", …")
+		}
+		b.WriteString(strings.Repeat("]", s.Optional) + ")")
+		if s.ret == nil {
+			b.WriteString(" → " + kindWord(s.Ret.Kind))
+		}
+		out = append(out, b.String())
+	}
+	return out
+}
+
+// kindWord is the name of a type without its parameters.
+func kindWord(k types.Kind) string {
+	switch k {
+	case anyKind:
+		return "any"
+	case types.Timestamp:
+		return "timestamp"
+	case types.TimestampTZ:
+		return "timestamp with time zone"
+	}
+	return strings.ToLower(types.Type{Kind: k}.String())
 }
 
 // functionTable is the one list of scalar functions and operators, by area.

@@ -39,12 +39,12 @@ func mathFuncs() []Func {
 		withAliases(whole("ceil", "The smallest whole number not below the argument.", "CEIL(-0.5)", "0", ceilDecimal, math.Ceil), "ceiling"),
 		whole("floor", "The largest whole number not above the argument.", "FLOOR(-42.8)", "-43", floorDecimal, math.Floor),
 		{
-			Name: "round", Doc: "Rounds to the nearest whole number or, for a DECIMAL, to n digits: a DECIMAL half away from zero, a DOUBLE half to even.",
+			Name: "round", Forms: []string{"round(decimal [, int])", "round(double)"}, Doc: "Rounds to the nearest whole number or, for a DECIMAL, to n digits: a DECIMAL half away from zero, a DOUBLE half to even.",
 			Strict: true, Example: "ROUND(42.4382, 2)", ExampleResult: "42.44", PG: "ROUND(42.4382, 2)",
 			resolve: resolveRound, kernel: roundKernel(true),
 		},
 		{
-			Name: "trunc", Aliases: []string{"truncate"}, Doc: "Cuts towards zero to a whole number or, for a DECIMAL, to n digits.",
+			Name: "trunc", Forms: []string{"trunc(decimal [, int])", "trunc(double)"}, Aliases: []string{"truncate"}, Doc: "Cuts towards zero to a whole number or, for a DECIMAL, to n digits.",
 			Strict: true, Example: "TRUNC(-42.4382, 2)", ExampleResult: "-42.43", PG: "TRUNC(-42.4382, 2)",
 			resolve: resolveRound, kernel: roundKernel(false),
 		},

@@ -13,14 +13,14 @@ import (
 func regexpFuncs() []Func {
 	return []Func{
 		{
-			Name: "regexp_extract", Strict: true,
+			Name: "regexp_extract", Forms: []string{"regexp_extract(varchar, pattern [, group])"}, Strict: true,
 			Doc:     "A group of the first match of a regular expression (RE2 syntax), the whole match for group 0 (default); NULL when nothing matches.",
 			Example: "REGEXP_EXTRACT('a=1&channel_id=7&b', '(&|^)channel_id=([^&]*)', 2)", ExampleResult: "7",
 			PG:      "(REGEXP_MATCH('a=1&channel_id=7&b', '(&|^)channel_id=([^&]*)'))[2]",
 			resolve: resolveRegexp(2, kText, kText, kInt), kernel: extractKernel,
 		},
 		{
-			Name: "regexp_replace", Strict: true,
+			Name: "regexp_replace", Forms: []string{"regexp_replace(varchar, pattern, replacement [, flags])"}, Strict: true,
 			Doc:     "With the first match of a regular expression (RE2 syntax) replaced, all matches with the flag g; \\1 to \\9 in the replacement are groups, \\& the match.",
 			Differs: "Flink replaces all matches and writes groups as $1.",
 			Example: "REGEXP_REPLACE('foobarbaz', 'b(..)', 'X\\1Y', 'g')", ExampleResult: "fooXarYXazY",
@@ -28,7 +28,7 @@ func regexpFuncs() []Func {
 			resolve: resolveRegexp(3, kText, kText, kText, kText), kernel: replaceKernel,
 		},
 		{
-			Name: "regexp_like", Aliases: []string{"regexp"}, Strict: true,
+			Name: "regexp_like", Forms: []string{"regexp_like(varchar, pattern [, flags])"}, Aliases: []string{"regexp"}, Strict: true,
 			Doc:     "True when a regular expression (RE2 syntax) matches somewhere; the flag i ignores case.",
 			Example: "REGEXP_LIKE('Hello World', 'world', 'i')", ExampleResult: "t", PG: "REGEXP_LIKE('Hello World', 'world', 'i')",
 			resolve: resolveRegexp(2, kText, kText, kText), kernel: regexpLikeKernel,

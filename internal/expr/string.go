@@ -204,7 +204,7 @@ func substringFunc() Func {
 
 // concatOp is ||: text beside anything; NULL when either side is NULL.
 func concatOp() Func {
-	return Func{Name: "||", Doc: "Strings joined; NULL when either is NULL.", Strict: true,
+	return Func{Name: "||", Forms: []string{"varchar || any", "any || varchar", "bytes || bytes"}, Doc: "Strings joined; NULL when either is NULL.", Strict: true,
 		Example: "'a' || 1 || 'b'", ExampleResult: "a1b", PG: "'a' || 1 || 'b'",
 		resolve: func(args []*Expr) ([]*Expr, types.Type, error) {
 			if len(args) != 2 {
@@ -277,7 +277,7 @@ func toTextCopy(args []*Expr) ([]*Expr, error) {
 }
 
 func concatFunc() Func {
-	return Func{Name: "concat", Doc: "Arguments of any type joined as text; NULLs are left out.",
+	return Func{Name: "concat", Forms: []string{"concat(any, …)"}, Doc: "Arguments of any type joined as text; NULLs are left out.",
 		Differs: "Flink gives NULL when any argument is NULL.",
 		Example: "CONCAT('abc', 2, NULL, 22)", ExampleResult: "abc222", PG: "CONCAT('abc', 2, NULL, 22)",
 		resolve: resolveText(1),
@@ -294,7 +294,7 @@ func concatFunc() Func {
 }
 
 func concatWs() Func {
-	return Func{Name: "concat_ws", Doc: "Arguments after the first joined as text with the first between them; NULLs are left out.",
+	return Func{Name: "concat_ws", Forms: []string{"concat_ws(varchar, any, …)"}, Doc: "Arguments after the first joined as text with the first between them; NULLs are left out.",
 		Example: "CONCAT_WS(',', 'abc', 2, NULL, 22)", ExampleResult: "abc,2,22", PG: "CONCAT_WS(',', 'abc', 2, NULL, 22)",
 		resolve: resolveText(1),
 		kernel: func([]Arg, types.Type) impl {

@@ -121,7 +121,7 @@ func roundHalfEven(x float64) int64 { return int64(math.RoundToEven(x)) }
 
 func dateFormat() Func {
 	return Func{
-		Name: "date_format", Strict: true,
+		Name: "date_format", Forms: []string{"date_format(timestamp, pattern)"}, Strict: true,
 		Doc:     "A time as text by a pattern: Flink's (yyyy-MM-dd HH:mm:ss.SSS) or, when it has a %, MySQL's (%Y-%m-%d).",
 		Example: "DATE_FORMAT(TIMESTAMP '2024-02-29 12:34:56.789', 'yyyy-MM-dd HH:mm:ss.SSS')", ExampleResult: "2024-02-29 12:34:56.789",
 		PG:      "TO_CHAR(TIMESTAMP '2024-02-29 12:34:56.789', 'YYYY-MM-DD HH24:MI:SS.MS')",
@@ -131,7 +131,7 @@ func dateFormat() Func {
 
 func toChar() Func {
 	return Func{
-		Name: "to_char", Strict: true,
+		Name: "to_char", Forms: []string{"to_char(timestamp, pattern)"}, Strict: true,
 		Doc:     "A time as text by PostgreSQL's pattern: YYYY MM DD HH24 HH12 MI SS MS US Mon Month Dy Day D DDD ID IW Q AM, with FM and \"quoted text\".",
 		Example: "TO_CHAR(TIMESTAMP '2024-02-29 12:34:56', 'YYYY-MM-DD HH12:MI:SS AM')", ExampleResult: "2024-02-29 12:34:56 PM",
 		PG:      "TO_CHAR(TIMESTAMP '2024-02-29 12:34:56', 'YYYY-MM-DD HH12:MI:SS AM')",
