@@ -128,14 +128,16 @@ func TestManyKeys(t *testing.T) {
 func TestDecodeDoesNotAllocate(t *testing.T) {
 	payloads := bidPayloads(64, false)
 	d := newJSONDecoder(bidColumns, isoText)
-	origin := make([]int32, 0, 64)
+	out, origin := newBatch(bidColumns), make([]int32, 0, 64)
 	run := func() {
-		out := newBatch(bidColumns)
 		d.Decode(payloads, out, origin, nil)
-		out.Release()
+		for _, c := range out.Cols {
+			c.Truncate(0)
+		}
+		out.N = 0
 	}
 	run()
-	if n := testing.AllocsPerRun(100, run); n > 4 {
+	if n := testing.AllocsPerRun(100, run); n > 0 {
 		t.Fatalf("%v allocations for 64 rows", n)
 	}
 }
