@@ -36,6 +36,36 @@ func Aggregates() []AggFunc {
 			Resolve: resolveMinMax, New: newMax,
 		},
 		{
+			Name: "var_pop", Doc: "variance of the non-NULL arguments as the whole population",
+			Example: "VAR_POP(price)",
+			Resolve: resolveAvg, New: spread{sample: false, root: false}.make,
+		},
+		{
+			Name: "var_samp", Doc: "variance of the non-NULL arguments as a sample; NULL for one",
+			Example: "VAR_SAMP(price)",
+			Resolve: resolveAvg, New: spread{sample: true, root: false}.make,
+		},
+		{
+			Name: "variance", Doc: "variance of the non-NULL arguments as a sample; NULL for one",
+			Example: "VARIANCE(price)",
+			Resolve: resolveAvg, New: spread{sample: true, root: false}.make,
+		},
+		{
+			Name: "stddev_pop", Doc: "standard deviation of the non-NULL arguments as the whole population",
+			Example: "STDDEV_POP(price)",
+			Resolve: resolveAvg, New: spread{sample: false, root: true}.make,
+		},
+		{
+			Name: "stddev_samp", Doc: "standard deviation of the non-NULL arguments as a sample; NULL for one",
+			Example: "STDDEV_SAMP(price)",
+			Resolve: resolveAvg, New: spread{sample: true, root: true}.make,
+		},
+		{
+			Name: "stddev", Doc: "standard deviation of the non-NULL arguments as a sample; NULL for one",
+			Example: "STDDEV(price)",
+			Resolve: resolveAvg, New: spread{sample: true, root: true}.make,
+		},
+		{
 			Name: "bool_and", Doc: "true if every non-NULL argument is true",
 			Example: "BOOL_AND(price > 0)",
 			Resolve: resolveBool, New: newBoolAnd,
