@@ -3,6 +3,9 @@ package nats
 import (
 	"context"
 	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/streamsql/streamsql/connectors"
 	"github.com/streamsql/streamsql/connectors/nats/embedded"
@@ -10,10 +13,24 @@ import (
 )
 
 // BenchmarkSink writes rows of about 40 bytes, one a message and packed, on a server
-// that leaves writing to the system and on one that syncs.
+// that leaves writing to the system and on one that syncs. "client" is the client's own
+// asynchronous publishing of rows encoded beforehand.
 func BenchmarkSink(b *testing.B) {
 	const n = 20_000
 	batch := rows(0, n)
+	b.Run("client", func(b *testing.B) {
+		br := newBroker(b, embedded.Options{})
+		br.create(outStream(false))
+		b.ResetTimer()
+		for range b.N {
+			for i := range n {
+				_, err := br.js.PublishAsync("out.eu", []byte(row(i)), jetstream.WithStallWait(time.Minute))
+				must(b, err)
+			}
+			<-br.js.PublishAsyncComplete()
+		}
+		b.ReportMetric(float64(n*b.N)/b.Elapsed().Seconds(), "rows/s")
+	})
 	for _, c := range []struct {
 		name  string
 		opts  []string
