@@ -247,20 +247,9 @@ func users(password string, perms *server.Permissions) func(*server.Options) {
 }
 
 func TestPermissionRevoked(t *testing.T) {
-	b := &broker{t: t, dir: t.TempDir(), opts: embedded.Options{NoSync: true, Tune: users("s3cret", nil)}}
-	srv, err := embedded.Start(b.dir, b.opts)
-	must(t, err)
-	t.Cleanup(srv.Shutdown)
-	b.url = srv.URL()
-	b.connect(natsgo.UserInfo("admin", "admin"))
-	t.Cleanup(b.nc.Close)
+	b := tuned(t, users("s3cret", nil), natsgo.UserInfo("admin", "admin"))
 	b.create(bids())
 	b.publish("bids.a", 1, 100)
-	// Reload cannot change the port that was picked.
-	port := func(o embedded.Options) embedded.Options {
-		must(t, scanPort(b.url, &o.Port))
-		return o
-	}
 	c := b.config("stream", "bids", "auth.user", "job", "auth.password", "s3cret")
 	fails := func(rd *reading, what string) {
 		t.Helper()
@@ -273,9 +262,9 @@ func TestPermissionRevoked(t *testing.T) {
 	rd := open(t, c, nil)
 	rd.until(100)
 	denied := &server.Permissions{Publish: &server.SubjectPermission{Deny: []string{"$JS.API.CONSUMER.>"}}}
-	must(t, srv.Reload(b.dir, port(embedded.Options{NoSync: true, Tune: users("s3cret", denied)})))
+	b.reload(users("s3cret", denied))
 	began := time.Now()
-	_, err = tryOpen(t, c, rd.pos)
+	_, err := tryOpen(t, c, rd.pos)
 	if err == nil {
 		fails(open(t, c, rd.pos), "permission denied at the start")
 	} else {
@@ -284,10 +273,10 @@ func TestPermissionRevoked(t *testing.T) {
 	if d := time.Since(began); d > 3*time.Second {
 		t.Errorf("it took %s to say so", d)
 	}
-	must(t, srv.Reload(b.dir, port(embedded.Options{NoSync: true, Tune: users("s3cret", nil)})))
+	b.reload(users("s3cret", nil))
 	rd = open(t, c, rd.pos)
 	must(t, rd.next(5*time.Second))
-	must(t, srv.Reload(b.dir, port(embedded.Options{NoSync: true, Tune: users("changed", nil)})))
+	b.reload(users("changed", nil))
 	fails(rd, "password changed under a running job")
 	_, err = tryOpen(t, c, rd.pos)
 	if e := mustCode(t, err, sqlerr.CodeAuth); e.Retry || strings.Contains(sqlerr.Render(e, ""), "s3cret") {

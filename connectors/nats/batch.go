@@ -66,8 +66,7 @@ type batch struct {
 	inbox string
 	sub   *natsgo.Subscription
 	in    chan *natsgo.Msg
-	asked int // acknowledgements under way
-	wake  chan struct{}
+	asked int    // acknowledgements under way
 	epoch uint64 // reconnects of the session at the start
 }
 

@@ -189,7 +189,7 @@ func TestDoneButReportedFailed(t *testing.T) {
 
 // An epoch larger than a batch is committed in parts, each once, through crashes.
 func TestParts(t *testing.T) {
-	b := newBroker(t, embedded.Options{Tune: func(o *server.Options) { o.JetStreamLimits.MaxBatchSize = 20 }})
+	b := tuned(t, func(o *server.Options) { o.JetStreamLimits.MaxBatchSize = 20 })
 	b.create(outStream(true))
 	for _, pack := range []string{"1", "3"} {
 		must(t, b.js.DeleteStream(context.Background(), "out"))

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
 	natsgo "github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -21,7 +23,8 @@ type broker struct {
 	t    testing.TB
 	dir  string
 	opts embedded.Options
-	srv  *embedded.Server
+	tune func(*server.Options) // of a server that is not the embedded one
+	srv  interface{ Shutdown() }
 	url  string
 	nc   *natsgo.Conn
 	js   jetstream.JetStream
@@ -39,20 +42,63 @@ func newBroker(t testing.TB, opts embedded.Options) *broker {
 	return b
 }
 
-// start starts the server, at the same port when it ran before.
-func (b *broker) start() {
+// tuned starts a server with settings that the embedded one does not have.
+func tuned(t testing.TB, tune func(*server.Options), as ...natsgo.Option) *broker {
+	t.Helper()
+	b := &broker{t: t, dir: t.TempDir(), tune: tune}
+	b.launch()
+	b.connect(as...)
+	t.Cleanup(func() {
+		b.nc.Close()
+		b.srv.Shutdown()
+	})
+	return b
+}
+
+// launch starts the server, at the same port when it ran before.
+func (b *broker) launch() {
 	b.t.Helper()
-	srv, err := embedded.Start(b.dir, b.opts)
-	must(b.t, err)
-	b.srv, b.url = srv, srv.URL()
+	if b.tune == nil {
+		srv, err := embedded.Start(b.dir, b.opts)
+		must(b.t, err)
+		b.srv, b.url = srv, srv.URL()
+	} else {
+		srv, err := server.NewServer(b.settings())
+		must(b.t, err)
+		srv.Start()
+		if !srv.ReadyForConnections(10 * time.Second) {
+			b.t.Fatal("the server is not ready")
+		}
+		b.srv, b.url = srv, srv.ClientURL()
+	}
 	if b.opts.Port == 0 {
 		must(b.t, scanPort(b.url, &b.opts.Port))
 	}
+}
+
+func (b *broker) settings() *server.Options {
+	o := &server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, NoLog: true, JetStream: true, StoreDir: b.dir}
+	if b.opts.Port != 0 {
+		o.Port = b.opts.Port
+	}
+	b.tune(o)
+	return o
+}
+
+func (b *broker) reload(tune func(*server.Options)) {
+	b.t.Helper()
+	b.tune = tune
+	must(b.t, b.srv.(*server.Server).ReloadOptions(b.settings()))
+}
+
+func (b *broker) start() {
+	b.t.Helper()
+	b.launch()
 	b.connect()
 }
 
 func scanPort(url string, port *int) error {
-	_, err := fmt.Sscanf(url, "nats://127.0.0.1:%d", port)
+	_, err := fmt.Sscanf(url[strings.Index(url, "//"):], "//127.0.0.1:%d", port)
 	return err
 }
 

@@ -2,6 +2,7 @@ package nats
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"strings"
 	"sync"
@@ -213,6 +214,7 @@ func (s *session) classify(err error, act string) *sqlerr.Error {
 		return e
 	}
 	var api *jetstream.APIError
+	var cert *tls.CertificateVerificationError
 	switch {
 	case err == nil:
 		return sqlerr.Externalf(sqlerr.CodeConnection, nil, "cannot %s %s", act, s.target)
@@ -220,6 +222,9 @@ func (s *session) classify(err error, act string) *sqlerr.Error {
 		errors.Is(err, natsgo.ErrAuthRevoked), errors.Is(err, natsgo.ErrAccountAuthExpired):
 		e := sqlerr.New(sqlerr.CodeAuth, 0, "the server %s refused the login", s.target)
 		return e.WithHint("Check \"auth.user\", \"auth.password\", \"auth.token\", \"auth.nkey\", \"auth.creds\" or the context.")
+	case errors.As(err, &cert):
+		return sqlerr.New(sqlerr.CodeAuth, 0, "the certificate of the server %s is not trusted: %v", s.target, cert).
+			WithHint("Name the certificates that may sign it in \"tls.ca\".")
 	case errors.Is(err, natsgo.ErrPermissionViolation):
 		e := sqlerr.New(sqlerr.CodeAuth, 0, "the server %s refused a permission", s.target)
 		return e.WithDetail("It says: %s.", strings.TrimPrefix(err.Error(), "nats: permissions violation: ")).

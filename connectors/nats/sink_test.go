@@ -244,7 +244,7 @@ func TestSinkTargetErrors(t *testing.T) {
 
 func TestBatchLimitIsAsked(t *testing.T) {
 	for _, limit := range []int{0, 50} {
-		b := newBroker(t, embedded.Options{Tune: func(o *server.Options) { o.JetStreamLimits.MaxBatchSize = limit }})
+		b := tuned(t, func(o *server.Options) { o.JetStreamLimits.MaxBatchSize = limit })
 		b.create(outStream(true))
 		n, err := b.sink(t, "subject", "out.{region}").s.batchLimit(context.Background(), "out.txn")
 		must(t, err)

@@ -46,17 +46,6 @@ func parseTemplate(s string) (template, error) {
 	return t, nil
 }
 
-// names lists the names in order.
-func (t template) names() []string {
-	var out []string
-	for _, p := range t.parts {
-		if p.name != "" {
-			out = append(out, p.name)
-		}
-	}
-	return out
-}
-
 // filter is the subject with a wildcard for every name.
 func (t template) filter() string {
 	var b strings.Builder

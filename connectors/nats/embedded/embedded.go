@@ -26,8 +26,6 @@ type Options struct {
 	// MaxStore and MaxMemory bound file and memory streams, in bytes; 0 takes 64 GiB
 	// (the disk is the limit) and 256 MiB.
 	MaxStore, MaxMemory int64
-	// Tune changes the server's options last, for tests that need users or limits.
-	Tune func(*server.Options)
 }
 
 const (
@@ -102,9 +100,6 @@ func (o Options) server(dir string) *server.Options {
 	if o.MaxMemory != 0 {
 		so.JetStreamMaxMemory = o.MaxMemory
 	}
-	if o.Tune != nil {
-		o.Tune(so)
-	}
 	return so
 }
 
@@ -129,15 +124,6 @@ func acquire(dir string) (*os.File, error) {
 
 // URL is the address for clients.
 func (s *Server) URL() string { return s.srv.ClientURL() }
-
-// Reload applies changed options (users, permissions) to the running server.
-func (s *Server) Reload(dir string, o Options) error {
-	opts := o.server(dir)
-	if err := s.srv.ReloadOptions(opts); err != nil {
-		return sqlerr.Externalf(sqlerr.CodeNotReady, err, "cannot reload the embedded server")
-	}
-	return nil
-}
 
 // Shutdown stops the server and frees the directory. It may be called twice.
 func (s *Server) Shutdown() {
