@@ -211,7 +211,7 @@ func checkTable(t *catalog.Table, snap *catalog.Snapshot, opts Options) error {
 	case t.Access == catalog.WriteOnly && tab.caps.NeedsKey && len(t.Key) == 0:
 		return sqlerr.New(sqlerr.CodeOption, conn.ValuePos, "connector %q with these options needs a PRIMARY KEY", conn.Value)
 	}
-	if err := deadLetters(tab, snap); err != nil {
+	if err := deadLetters(tab); err != nil {
 		return err
 	}
 	if t.Access == catalog.WriteOnly {

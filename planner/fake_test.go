@@ -3,6 +3,7 @@ package planner_test
 import (
 	"github.com/streamsql/streamsql/connectors"
 	"github.com/streamsql/streamsql/connectors/format"
+	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/internal/types"
 	"github.com/streamsql/streamsql/planner"
 )
@@ -14,7 +15,7 @@ var fakes = []connectors.Connector{
 		Name: "nats",
 		Options: []connectors.Option{
 			{Name: "url", Aliases: []string{"servers"}, Type: connectors.OptSecret},
-			{Name: "stream", Type: connectors.OptString, Required: true, Doc: "name of the stream"},
+			{Name: "stream", Type: connectors.OptString, Doc: "name of the stream"},
 			{Name: "subject", Type: connectors.OptString},
 			{Name: "start", Type: connectors.OptString, Default: "earliest"},
 			{Name: "end", Type: connectors.OptString},
@@ -29,6 +30,9 @@ var fakes = []connectors.Connector{
 			{Name: "timestamp", Type: types.TTimestampTZ(6)},
 		},
 		Capabilities: func(o map[string]string, _ bool) (connectors.Capabilities, error) {
+			if o["stream"] == "" && o["subject"] == "" {
+				return connectors.Capabilities{}, sqlerr.New(sqlerr.CodeOption, 0, `connector "nats" needs "stream" or "subject"`)
+			}
 			c := connectors.Capabilities{CanRead: true, CanWrite: true, Splits: 1, Replayable: true, Bounded: o["end"] != ""}
 			c.Commit = o["delivery"] == "exactly-once"
 			c.ForceCommit, c.Early, c.ForceEarly = c.Commit, !c.Commit, !c.Commit

@@ -18,6 +18,7 @@ var commonOptions = []connectors.Option{
 	{Name: "format", Aliases: []string{"value.format"}, Type: connectors.OptString, Doc: "how payloads are written"},
 	{Name: "on.error", Aliases: []string{"bad_data"}, Type: connectors.OptEnum, Enum: []string{"fail", "skip", "dead-letter"}, Doc: "what becomes of a broken row"},
 	{Name: "dead-letter.table", Type: connectors.OptString, Doc: "the table that takes broken and late rows"},
+	{Name: "dead-letter.subject", Type: connectors.OptString, Doc: "the subject that takes broken and late rows, on the table's own server"},
 	{Name: "late.rows", Type: connectors.OptEnum, Enum: []string{"drop", "dead-letter"}, Default: "drop", Doc: "what becomes of a late row"},
 	{Name: "watermark.idle-timeout", Aliases: []string{"scan.watermark.idle-timeout"}, Type: connectors.OptDuration, Doc: "after how long without rows a split no longer holds time back; 0 for never"},
 	{Name: "parallelism", Aliases: []string{"sink.parallelism", "scan.parallelism"}, Type: connectors.OptInt, Doc: "number of subtasks"},
@@ -249,7 +250,7 @@ func (t *table) checkFormat(formats []format.Format) error {
 		}
 		return nil
 	}
-	if t.caps.Transient || t.ownFormat() || len(formats) == 0 {
+	if t.caps.Transient || t.hasOption("format") || len(formats) == 0 {
 		return nil
 	}
 	name, given := t.common["format"]
@@ -278,10 +279,10 @@ func (t *table) checkFormat(formats []format.Format) error {
 	return e.WithHint("Formats are %s.", strings.Join(names, ", "))
 }
 
-// ownFormat reports that the connector reads option "format" itself.
-func (t *table) ownFormat() bool {
+// hasOption reports that the connector itself reads the option.
+func (t *table) hasOption(name string) bool {
 	for _, o := range t.conn.Options {
-		if o.Name == "format" {
+		if o.Name == name {
 			return true
 		}
 	}
