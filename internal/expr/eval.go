@@ -170,6 +170,10 @@ func maskTail(b vec.Bitmap, n int) {
 	}
 }
 
+// worthWhole is the cost up to which a shared expression that cannot fail is evaluated
+// for all rows at its first use: the next use will want others.
+const worthWhole = 16
+
 // eval returns n's values for the rows sel of f (nil: all of them), each at its row's
 // position. Values of other rows are unspecified.
 func (p *Program) eval(f *frame, n *node, sel *selection) *vec.Vector {
@@ -184,7 +188,7 @@ func (p *Program) eval(f *frame, n *node, sel *selection) *vec.Vector {
 		p.gather(n, st, n.states[0].res, f)
 		return st.res
 	}
-	if sel != nil && n.shared && !n.raises {
+	if sel != nil && n.shared && !n.raises && (n.cost <= worthWhole || 2*len(sel.rows) >= f.n) {
 		sel = nil
 	}
 	if st.res != nil {

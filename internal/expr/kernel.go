@@ -1,6 +1,8 @@
 package expr
 
 import (
+	"math"
+
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/internal/types"
 	"github.com/streamsql/streamsql/internal/vec"
@@ -87,7 +89,7 @@ func rowBytes(f func(k *kctx, a []*vec.Vector, i int, dst []byte, out *vec.Vecto
 			strict := out.Valid
 			for i := range k.n {
 				if strict == nil || strict.Get(i) {
-					if d, ok := f(k, a, i, data, out); ok {
+					if d, ok := f(k, a, i, data, out); ok && k.fits(d, out, i) {
 						data = d
 					} else {
 						k.null(out, i)
@@ -105,7 +107,7 @@ func rowBytes(f func(k *kctx, a []*vec.Vector, i int, dst []byte, out *vec.Vecto
 				if !live(out, i) {
 					continue
 				}
-				if d, ok := f(k, a, i, data, out); ok {
+				if d, ok := f(k, a, i, data, out); ok && k.fits(d, out, i) {
 					data = d
 				} else {
 					k.null(out, i)
@@ -118,6 +120,16 @@ func rowBytes(f func(k *kctx, a []*vec.Vector, i int, dst []byte, out *vec.Vecto
 		}
 		out.Data, out.Off, out.Len = data, off, k.n
 	}
+}
+
+// fits reports whether a column's bytes can be addressed; a row that takes them beyond
+// fails.
+func (k *kctx) fits(data []byte, out *vec.Vector, i int) bool {
+	if len(data) <= math.MaxInt32 {
+		return true
+	}
+	k.fail(out, i, sqlerr.CodeTooComplex, "text too long")
+	return false
 }
 
 // rowInt fills a PInt64 column row by row; f reports whether the value is not NULL.

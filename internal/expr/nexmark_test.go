@@ -123,7 +123,7 @@ func TestNoAllocationPerRow(t *testing.T) {
 				v.Release()
 			}
 		})
-		if n > 16 {
+		if n > 64 {
 			t.Errorf("%s: %v allocations for %d rows", q.name, n, rows)
 		}
 	}
