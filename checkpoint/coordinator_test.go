@@ -422,7 +422,7 @@ func (d *drive) endSome() {
 }
 
 func TestCoordinator(t *testing.T) {
-	for seed := range uint64(600) {
+	for seed := range uint64(400) {
 		d := newDrive(seed)
 		if err := d.run(); err != nil {
 			t.Fatalf("seed %d: %v", seed, err)

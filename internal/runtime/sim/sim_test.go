@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/streamsql/streamsql/checkpoint"
+	"github.com/streamsql/streamsql/checkpoint/memstore"
 	"github.com/streamsql/streamsql/connectors"
 	"github.com/streamsql/streamsql/internal/runtime"
 	"github.com/streamsql/streamsql/internal/sqlerr"
@@ -38,7 +40,7 @@ func TestSimulation(t *testing.T) {
 type world struct {
 	t         *testing.T
 	rng       *rand.Rand
-	store     *Store
+	store     *memstore.Store
 	table     *Table
 	early, db *Database
 	now       int64
@@ -48,10 +50,23 @@ type world struct {
 	starts    int
 }
 
+// locked is a random source that several goroutines may use, as the tests of real
+// jobs do.
+type locked struct {
+	mu  sync.Mutex
+	src rand.Source
+}
+
+func (l *locked) Uint64() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.src.Uint64()
+}
+
 func newWorld(t *testing.T, seed uint64) *world {
-	rng := rand.New(rand.NewPCG(seed, 1))
+	rng := rand.New(&locked{src: rand.NewPCG(seed, 1)})
 	w := &world{t: t, rng: rng, now: 1e15}
-	w.store = NewStore(rng)
+	w.store = memstore.NewFaulty(seed, memstore.Faults{})
 	w.table = NewTable(rng, randomSplits(rng))
 	w.early, w.db = NewDatabase("early", rng), NewDatabase("db", rng)
 	w.db.Seen = w.consistent
@@ -76,7 +91,9 @@ func connectorsOf(t *Table, databases ...*Database) func(string) (connectors.Con
 }
 
 func (w *world) faults(percent int) {
-	w.store.Faults, w.early.Faults, w.db.Faults = percent, percent, percent
+	f := float64(percent) / 100
+	w.store.SetFaults(memstore.Faults{Fail: f, Lost: f, Twice: f})
+	w.early.Faults, w.db.Faults = percent, percent
 	w.table.Faults = min(percent, 1)
 }
 
