@@ -135,11 +135,14 @@ func BenchmarkWindowAgg(b *testing.B) {
 		name        string
 		size, slide int64
 		keys        int
+		disorder    int64 // up to so many seconds, times being random
 	}{
-		{"tumble10s/keys=10k", 10, 10, 10_000},
-		{"tumble10s/keys=1M", 10, 10, 1_000_000},
-		{"hop10s2s/keys=10k", 10, 2, 10_000},
-		{"hop10s2s/keys=1M", 10, 2, 1_000_000},
+		{"tumble10s/keys=10k", 10, 10, 10_000, 0},
+		{"tumble10s/keys=1M", 10, 10, 1_000_000, 0},
+		{"tumble10s/keys=10k/disorder=30s", 10, 10, 10_000, 30},
+		{"tumble1s/keys=10/disorder=1h", 1, 1, 10, 3600},
+		{"hop10s2s/keys=10k", 10, 2, 10_000, 0},
+		{"hop10s2s/keys=1M", 10, 2, 1_000_000, 0},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			in := bids(64, c.keys)
@@ -150,7 +153,9 @@ func BenchmarkWindowAgg(b *testing.B) {
 			n.Schema = types.Schema{bidSchema[bidKey], {Type: types.TBigInt}, {Type: types.TDecimal(38, 0)},
 				{Type: types.TTimestamp(3)}, {Type: types.TTimestamp(3)}}
 			op := benchOperator(b, n)
+			r := rand.New(rand.NewPCG(2, 2))
 			now, events, rows := int64(0), 0, 0
+			delay := (4 + c.disorder) * second
 			b.ReportAllocs()
 			for b.Loop() {
 				x := in[events/benchRows%len(in)].Retain()
@@ -158,12 +163,15 @@ func BenchmarkWindowAgg(b *testing.B) {
 				x.Cols[bidTime].Resize(benchRows)
 				for i := range x.Cols[bidTime].I64 {
 					x.Cols[bidTime].I64[i] = now / 1000 * 1000
+					if c.disorder > 0 {
+						x.Cols[bidTime].I64[i] -= r.Int64N(c.disorder*1000) * 1000
+					}
 					now += 10
 				}
-				x.WM = now - 4*second
+				x.WM = now - delay
 				out, err := op.Process(0, x)
 				rows += drainBench(b, op, out, err)
-				out, err = op.Advance(now - 4*second)
+				out, err = op.Advance(now - delay)
 				rows += drainBench(b, op, out, err)
 				events += benchRows
 			}

@@ -16,13 +16,20 @@ type router struct {
 	pane  int64 // length of a pane
 
 	routes []route
+	recent int           // the route used last
+	index  map[place]int // of routes, once there are many
 	late   []int32
+}
+
+// place names a bucket.
+type place struct {
+	side  bool
+	start int64
 }
 
 // route is the rows of a batch that go to one bucket.
 type route struct {
-	side  bool
-	start int64
+	place
 	// from and to are the times whose rows go the same way, and until is the watermark
 	// from which on they do not: some window over them is closed.
 	from, to, until int64
@@ -47,7 +54,8 @@ func (r *router) choose(mergeable bool) (panes bool) {
 // their windows or have no time. wm is the operator's own watermark: it exceeds what
 // a row carries only when the row's split was left out as idle.
 func (r *router) route(b *vec.Batch, wm int64, ctx *Context) ([]route, error) {
-	r.routes, r.late = r.routes[:0], r.late[:0]
+	r.routes, r.late, r.recent = r.routes[:0], r.late[:0], 0
+	clear(r.index)
 	times := b.Cols[r.time]
 	if b.RowWM == nil && times.Valid == nil && r.whole(times.I64[:b.N], wm) {
 		return r.routes, nil
@@ -94,14 +102,14 @@ func (r *router) whole(times []int64, wm int64) bool {
 		if hi >= start+r.pane {
 			return false
 		}
-		r.routes = append(r.routes, route{start: start, all: true})
+		r.routes = append(r.routes, route{place: place{start: start}, all: true})
 		return true
 	}
 	if r.win.first(hi) != first || r.win.last(hi) != last {
 		return false
 	}
 	for s := first; s <= last; s += r.win.Slide {
-		r.routes = append(r.routes, route{start: s, all: true})
+		r.routes = append(r.routes, route{place: place{start: s}, all: true})
 	}
 	return true
 }
@@ -111,7 +119,7 @@ func (r *router) again(t, wm int64, row int32) bool {
 	if len(r.routes) == 0 {
 		return false
 	}
-	x := &r.routes[len(r.routes)-1]
+	x := &r.routes[r.recent]
 	if t < x.from || t >= x.to || wm >= x.until {
 		return false
 	}
@@ -128,7 +136,7 @@ func (r *router) place(t, wm int64, row int32) (partly bool) {
 		return false
 	}
 	if !w.closed(first, wm) && (r.panes || first == last) {
-		x := route{start: first, until: first + w.Size - w.Tick}
+		x := route{place: place{start: first}, until: first + w.Size - w.Tick}
 		switch {
 		case r.panes:
 			x.start = floor(t, w.Offset, r.pane)
@@ -145,7 +153,7 @@ func (r *router) place(t, wm int64, row int32) (partly bool) {
 			closed++
 			continue
 		}
-		r.put(route{start: s, side: r.panes}, row)
+		r.put(route{place: place{r.panes, s}}, row)
 	}
 	if s := (last-first)/w.Slide + 1; int64(closed) == s {
 		r.late = append(r.late, row)
@@ -154,19 +162,41 @@ func (r *router) place(t, wm int64, row int32) (partly bool) {
 	return closed > 0
 }
 
-// put adds a row to the route of a bucket. The route used last is kept last.
+// fewRoutes is how many routes are searched one by one.
+const fewRoutes = 16
+
+// put adds a row to the route of a bucket.
 func (r *router) put(x route, row int32) {
-	n := len(r.routes)
-	i := slices.IndexFunc(r.routes, func(y route) bool { return y.start == x.start && y.side == x.side })
-	if i < 0 {
+	i := r.find(x.place)
+	if n := len(r.routes); i == n {
 		if n < cap(r.routes) {
 			x.sel = r.routes[: n+1 : n+1][n].sel[:0]
 		}
 		r.routes = append(r.routes, x)
-		i = n
 	}
 	r.routes[i].sel = append(r.routes[i].sel, row)
-	if last := len(r.routes) - 1; i != last {
-		r.routes[i], r.routes[last] = r.routes[last], r.routes[i]
+	r.recent = i
+}
+
+// find is the route to a place, or the number of the next one.
+func (r *router) find(p place) int {
+	n := len(r.routes)
+	if n < fewRoutes {
+		if i := slices.IndexFunc(r.routes, func(x route) bool { return x.place == p }); i >= 0 {
+			return i
+		}
+		return n
 	}
+	if len(r.index) == 0 {
+		r.index = make(map[place]int)
+		for i := range r.routes {
+			r.index[r.routes[i].place] = i
+		}
+	}
+	i, ok := r.index[p]
+	if !ok {
+		r.index[p] = n
+		return n
+	}
+	return i
 }
