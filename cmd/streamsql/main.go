@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/streamsql/streamsql/internal/crashpoint"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/parser"
 )
@@ -26,9 +27,11 @@ func main() { os.Exit(run()) }
 
 func run() int {
 	a := &app{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}
-	if err := parser.CheckEnvironment(); err != nil {
-		fmt.Fprint(a.stderr, sqlerr.Render(err, ""))
-		return exitUsage
+	for _, check := range []func() error{parser.CheckEnvironment, crashpoint.Check} {
+		if err := check(); err != nil {
+			fmt.Fprint(a.stderr, sqlerr.Render(err, ""))
+			return exitUsage
+		}
 	}
 	cmd := a.root()
 	cmd.SetArgs(os.Args[1:])
