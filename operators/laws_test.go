@@ -170,3 +170,32 @@ func TestWindowLaw(t *testing.T) {
 		}
 	}
 }
+
+// TestCalcLaw: a filter of a changelog is the changelog of the filtered relation.
+func TestCalcLaw(t *testing.T) {
+	schema := types.Schema{{Name: "k", Type: types.TText}, {Name: "l", Type: types.TBigInt}, {Name: "v", Type: types.TBigInt},
+		{Name: "f", Type: types.TBool}, {Name: "d", Type: types.TDecimal(20, 3)}, {Name: "s", Type: types.TText}}
+	out := []int{5, 2}
+	n := &plan.Node{Changelog: plan.Retract, Schema: types.Schema{schema[5], schema[2]},
+		Calc: &plan.Calc{Predicate: expr.Col(3, types.TBool), Exprs: []*expr.Expr{expr.Col(5, types.TText), expr.Col(2, types.TBigInt)}}}
+	for seed := range uint64(100) {
+		rng := rand.New(rand.NewPCG(seed, 17))
+		h := &harness{t: t, node: n, in: []types.Schema{schema}}
+		h.start(1)
+		var live [][]types.Value
+		for range 1 + rng.IntN(10) {
+			rows, ops := randomChanges(rng, &live, false)
+			h.batch(0, batchOf(schema, rows, ops))
+			var want []string
+			for _, r := range live {
+				if !r[3].Null && r[3].I != 0 {
+					want = append(want, textOf([]types.Value{r[out[0]], r[out[1]]}))
+				}
+			}
+			slices.Sort(want)
+			if got := h.check.Rows(); !slices.Equal(got, want) {
+				t.Fatalf("seed %d: extra %q, missing %q", seed, diff(got, want), diff(want, got))
+			}
+		}
+	}
+}
