@@ -42,6 +42,12 @@ func openSource(_ context.Context, c connectors.Config) (connectors.Source, erro
 				WithHint("It has path and offset.")
 		}
 	}
+	if cols := c.Options[format.CSVColumns]; s.csv && cols != "" {
+		var err error
+		if s.fields, err = format.CSVFields([]byte(cols), c.Options); err != nil {
+			return nil, err
+		}
+	}
 	files, err := s.list()
 	if err != nil {
 		return nil, err

@@ -317,6 +317,21 @@ func TestSourceErrors(t *testing.T) {
 	rd, err = open(t, config("json", "path", filepath.Join(dir, "bad.gz")), 0, nil)
 	must(t, err)
 	mustCode(t, rd.toEnd(), sqlerr.CodeDecode)
+	// Without a file at the start the header has to be the declared columns.
+	late := filepath.Join(dir, "late.csv")
+	rd, err = open(t, config("csv", "path", late, "csv.header", "true", "follow", "true", "csv.columns", "a,b"), 0, nil)
+	must(t, err)
+	put(t, late, "a,b\n1,2\n")
+	rd.until("1,2")
+	must(t, os.Remove(late))
+	rd, err = open(t, config("csv", "path", late, "csv.header", "true", "follow", "true", "csv.columns", "a,b"), 0, nil)
+	must(t, err)
+	put(t, late, "b,a\n1,2\n")
+	failed := rd.next(time.Second)
+	for failed == nil {
+		failed = rd.next(time.Second)
+	}
+	mustCode(t, failed, sqlerr.CodeSchema)
 	for _, kv := range [][]string{{}, {"path", "x", "roll.size", "big"}, {"path", "x", "roll.interval", "soon"}} {
 		_, err := openSource(context.Background(), config("json", kv...))
 		mustCode(t, err, sqlerr.CodeOption)
