@@ -99,15 +99,15 @@ type Coordinator struct {
 	// before holds the states of the checkpoint before End, which the final one repeats.
 	before []TaskState
 
-	stopping  bool
-	stopPath  string
-	stopSince int64
-	stopEpoch stream.Epoch // complete, 0 before
-	savepoint string       // wanted
-	saving    bool
-	saveEpoch stream.Epoch
-	done      bool
-	out       []Action
+	stopping   bool
+	stopPath   string
+	stopSince  int64
+	stopEpoch  stream.Epoch // complete, 0 before
+	savepoints []string     // wanted, in order
+	saving     bool
+	saveEpoch  stream.Epoch
+	done       bool
+	out        []Action
 }
 
 type commitState struct {
@@ -213,7 +213,7 @@ func (c *Coordinator) Step(e Event) []Action {
 	case StopRequested:
 		c.stopRequested(e)
 	case SavepointRequested:
-		c.savepoint = e.Path
+		c.savepoints = append(c.savepoints, e.Path)
 	case SavepointDone:
 		c.savepointDone(e)
 	case AttemptSuperseded:
@@ -243,7 +243,7 @@ func (c *Coordinator) advance() {
 		c.trigger(false, true)
 	case c.stopping:
 		c.trigger(true, true)
-	case c.phase == lastRows, c.savepoint != "":
+	case c.phase == lastRows, len(c.savepoints) > 0:
 		c.trigger(false, true)
 	case c.now-c.lastStart >= c.set.Interval && c.now-c.lastEnd >= c.set.MinPause:
 		c.trigger(false, false)
@@ -423,7 +423,7 @@ func (c *Coordinator) completed(checksum string) {
 	if cur.lastRows {
 		c.before = cur.manifest.Tasks
 	}
-	if c.savepoint != "" || (cur.stop || cur.final) && c.stopPath != "" {
+	if len(c.savepoints) > 0 || (cur.stop || cur.final) && c.stopPath != "" {
 		c.saveEpoch = cur.epoch
 	}
 	c.startCommits()
@@ -506,18 +506,28 @@ func (c *Coordinator) confirmed() {
 		keep[i] = c.kept[i].manifest.Epoch
 	}
 	c.do(Collect{Keep: keep})
-	if c.saveEpoch == last.manifest.Epoch && !c.saving {
-		path := c.stopPath
-		if path == "" {
-			path = c.savepoint
-		}
-		c.saving = true
-		c.do(Savepoint{Manifest: last.manifest, Path: path})
+	if c.saveEpoch == last.manifest.Epoch {
+		c.save(last.manifest)
 	}
 	if c.phase == lastRows && c.before != nil && !c.stopping {
 		c.phase = ending
 		c.sendEnd()
 	}
+}
+
+// save starts the next savepoint that is wanted, of m.
+func (c *Coordinator) save(m *Manifest) {
+	path := c.stopPath
+	switch {
+	case c.saving:
+		return
+	case len(c.savepoints) > 0:
+		path, c.savepoints = c.savepoints[0], c.savepoints[1:]
+	case path == "":
+		return
+	}
+	c.saving = true
+	c.do(Savepoint{Manifest: m, Path: path})
 }
 
 func (c *Coordinator) stopRequested(e StopRequested) {
@@ -531,9 +541,17 @@ func (c *Coordinator) savepointDone(e SavepointDone) {
 	if !c.saving {
 		return
 	}
-	c.saving, c.saveEpoch, c.savepoint = false, 0, ""
-	if e.Err != nil && c.stopping {
-		c.fail(e.Err)
+	c.saving, c.saveEpoch = false, 0
+	if e.Path == c.stopPath {
+		c.stopPath = ""
+		if e.Err != nil {
+			c.fail(e.Err)
+			return
+		}
+	}
+	// The last checkpoint serves every savepoint that is still wanted.
+	if last := c.last(); last.Stopped || last.Finished {
+		c.save(last)
 	}
 }
 

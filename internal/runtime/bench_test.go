@@ -33,7 +33,7 @@ var benchSchema = types.Schema{{Name: "k", Type: types.TBigInt}, {Name: "v", Typ
 // of different keys.
 func newReady(keys, total int) *ready {
 	r := &ready{total: total}
-	for i := range 64 {
+	for i := range 256 {
 		b := vec.NewBatch(benchSchema.Types(), benchRows)
 		for k := range benchRows {
 			n := int64(i*benchRows + k)
@@ -165,4 +165,24 @@ func benchWindow(par int) *plan.Node {
 		Inputs: []plan.Edge{{From: 0, Exchange: plan.Hash, Keys: []int{0}}},
 		WindowAgg: &plan.WindowAgg{Window: plan.Window{Kind: "tumble", Size: 10e6, Slide: 10e6, Tick: 1000, TimeType: types.TTimestamp(3)},
 			Time: 2, Keys: []int{0}, Aggs: []expr.AggCall{{Fn: "count", Filter: -1, Type: types.TBigInt}}, Props: []plan.WindowProp{plan.WindowStart}}}
+}
+
+// BenchmarkBarrierPause counts by a million keys with a checkpoint every 200 ms and
+// reports the longest time for which a barrier held up a task.
+func BenchmarkBarrierPause(b *testing.B) {
+	out := types.Schema{benchSchema[0], {Name: "n", Type: types.TBigInt}}
+	r := newReady(1_000_000, b.N)
+	for _, x := range r.batches {
+		for i := range x.N {
+			x.Cols[0].I64[i] = x.Cols[1].I64[i] * 7919 % 1_000_000
+		}
+	}
+	s := runBench(b, r, 200*time.Millisecond, benchSource(),
+		&plan.Node{ID: 1, Schema: out, Role: "g", Changelog: plan.Retract, Key: []int{0}, Time: -1, Deterministic: true,
+			Inputs:   []plan.Edge{{From: 0, Exchange: plan.Hash, Keys: []int{0}}},
+			GroupAgg: &plan.GroupAgg{Keys: []int{0}, Aggs: []expr.AggCall{{Fn: "count", Filter: -1, Type: types.TBigInt}}}},
+		benchSink(2, plan.Edge{From: 1, Exchange: plan.Forward}, out, 1))
+	b.ReportMetric(float64(s.Pause.Microseconds()), "us-pause")
+	b.ReportMetric(float64(s.Checkpoints), "checkpoints")
+	b.ReportMetric(float64(b.N)*benchRows/b.Elapsed().Seconds()/1e6, "Mrows/s")
 }

@@ -23,10 +23,11 @@ type Status struct {
 	Checkpoints    int64
 	Restarts       int
 	LastError      error
+	// Pause is the longest time for which a barrier has held up a task.
+	Pause time.Duration
 	// Stall says what the job waits for outside, "" for nothing.
 	Stall string
-	// Memory is what keyed state and ports take, in bytes. State counts only states
-	// that are not being changed at the moment.
+	// PortMemory is what the batches in ports take, in bytes.
 	PortMemory int
 	Uptime     time.Duration
 }
@@ -103,6 +104,7 @@ func (j *Job) Status() Status {
 	}
 	for _, t := range a.tasks {
 		s.PortMemory += t.box.memory()
+		s.Pause = max(s.Pause, time.Duration(t.pause.Load()))
 		for _, n := range t.chain.nodes {
 			x := &s.Nodes[at[n.plan.ID]]
 			x.In += n.count.in.Load()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"sync/atomic"
+	"time"
 
 	"github.com/streamsql/streamsql/checkpoint"
 	"github.com/streamsql/streamsql/internal/sqlerr"
@@ -38,8 +39,9 @@ type task struct {
 	last     stream.Epoch // sealed or aborted last; older barriers are ignored
 	moved    bool
 	inFlight *flight
-	sink     *sinkTask   // the task, when it is a sink
-	ticks    atomic.Bool // wake it with every tick
+	sink     *sinkTask    // the task, when it is a sink
+	ticks    atomic.Bool  // wake it with every tick
+	pause    atomic.Int64 // longest freeze, in nanoseconds; for Status alone
 }
 
 // inPort is what a task knows of a port of its mailbox.
@@ -276,7 +278,11 @@ func (t *task) startSeal(e stream.Epoch) *flight {
 	if t.inFlight != nil {
 		t.abort(t.inFlight.epoch) // its Abort is still on the way
 	}
+	begin := time.Now()
 	f := &flight{epoch: e, moved: t.moved, parts: t.chain.freeze()}
+	if took := int64(time.Since(begin)); took > t.pause.Load() {
+		t.pause.Store(took)
+	}
 	t.inFlight, t.moved, t.last = f, false, e
 	return f
 }

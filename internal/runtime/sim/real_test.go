@@ -166,18 +166,24 @@ func TestSavepoint(t *testing.T) {
 	w := real(t, 2, 4000)
 	w.table.Unbounded = true
 	saved := map[string]checkpoint.Store{}
-	w.cfg.OpenSavepoint = func(path string) (checkpoint.Store, error) {
+	w.cfg.OpenSavepoint = func(path string) (checkpoint.Store, error) { // one at a time
 		saved[path] = memstore.New()
 		return saved[path], nil
 	}
 	j := w.start()
-	if err := j.Savepoint(context.Background(), "a"); err != nil {
-		t.Fatal(err)
+	errs := make(chan error, 3)
+	for _, path := range []string{"a", "c", "d"} { // all at once
+		go func() { errs <- j.Savepoint(context.Background(), path) }()
+	}
+	for range 3 {
+		if err := <-errs; err != nil {
+			t.Fatal(err)
+		}
 	}
 	if err := j.Stop(context.Background(), "b"); err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range []string{"a", "b"} {
+	for _, path := range []string{"a", "b", "c", "d"} {
 		m, err := checkpoint.ReadSavepoint(context.Background(), saved[path])
 		if err != nil {
 			t.Fatal(err)
