@@ -2,6 +2,7 @@ package operators
 
 import (
 	"fmt"
+	"math/bits"
 	"slices"
 
 	"github.com/streamsql/streamsql/checkpoint/state"
@@ -31,6 +32,7 @@ type aggregates struct {
 
 	subsets []subset // by filter, of the current update
 	ready   []bool
+	passes  []uint64 // by row of the batch: bit f is set when filter f is true
 }
 
 type aggCall struct {
@@ -105,9 +107,15 @@ func newAggregates(calls []expr.AggCall, in types.Schema, sigs ...string) (*aggr
 		a.sigs = append(a.sigs, signature(c, args))
 		a.calls = append(a.calls, b)
 	}
+	if len(a.filters) > maxFilters {
+		return nil, sqlerr.NotSupported(calls[0].Pos, "GROUP BY with more than 64 different FILTER conditions")
+	}
 	a.subsets, a.ready = make([]subset, len(a.filters)), make([]bool, len(a.filters))
 	return a, nil
 }
+
+// maxFilters is the number of filters that have a bit in a word.
+const maxFilters = 64
 
 // distinctMatters: the extremes and the logical aggregates of a set are those of its
 // bag.
@@ -174,7 +182,31 @@ func (a *aggregates) begin(b *vec.Batch) error {
 	for _, d := range a.distincts {
 		d.hash(b)
 	}
+	if len(a.filters) == 0 {
+		return nil
+	}
+	a.passes = grow(a.passes, b.N)
+	clear(a.passes)
+	for f, c := range a.filters {
+		markTrue(b.Cols[c], b.N, 1<<f, a.passes)
+	}
 	return nil
+}
+
+// markTrue sets bit in the words of the rows for which col is true.
+func markTrue(col *vec.Vector, n int, bit uint64, words []uint64) {
+	for w := range vec.Words(n) {
+		x := col.Bits[w]
+		if col.Valid != nil {
+			x &= col.Valid[w]
+		}
+		if rest := n - w<<6; rest < 64 {
+			x &= 1<<rest - 1
+		}
+		for ; x != 0; x &= x - 1 {
+			words[w<<6+bits.TrailingZeros64(x)] |= bit
+		}
+	}
 }
 
 // update folds the rows of s into their records in groups, whose cells have been
@@ -190,7 +222,7 @@ func (a *aggregates) update(b *vec.Batch, s subset, groups *state.Table, child f
 		}
 		in := &s
 		if c.filter >= 0 {
-			in = a.filtered(b, &s, c.filter)
+			in = a.filtered(&s, c.filter)
 		}
 		var arg *vec.Vector
 		if c.arg >= 0 {
@@ -217,17 +249,16 @@ func countRows(s *cell.Store, word int, in subset) {
 }
 
 // filtered gives the rows of s for which filter f is true.
-func (a *aggregates) filtered(b *vec.Batch, s *subset, f int) *subset {
+func (a *aggregates) filtered(s *subset, f int) *subset {
 	out := &a.subsets[f]
 	if a.ready[f] {
 		return out
 	}
 	a.ready[f] = true
 	out.reset()
-	col := b.Cols[a.filters[f]]
 	for k, id := range s.ids {
 		i := s.row(k)
-		if !isTrue(col, int(i)) {
+		if a.passes[i]>>f&1 == 0 {
 			continue
 		}
 		out.sel, out.ids = append(out.sel, i), append(out.ids, id)
@@ -240,8 +271,6 @@ func (a *aggregates) filtered(b *vec.Batch, s *subset, f int) *subset {
 	}
 	return out
 }
-
-func isTrue(col *vec.Vector, i int) bool { return col.Bits.Get(i) && !col.IsNull(i) }
 
 // merge folds records of src, laid out by o, into records of dst, laid out by a: the
 // same calls over other reserved words. The records of dst have been touched.

@@ -56,7 +56,7 @@ func (d *distinct) update(a *aggregates, b *vec.Batch, s *subset, groups, child 
 		v.changed.reset()
 		v.minus = false
 	}
-	d.count(a, b, in, child)
+	d.count(a, in, child)
 	cells, base := groups.Cells(), groups.ValueOffset()
 	for _, v := range d.variants {
 		c := &v.changed
@@ -87,15 +87,16 @@ func (d *distinct) update(a *aggregates, b *vec.Batch, s *subset, groups, child 
 }
 
 // count adds the rows to the counts of their values and notes the changes.
-func (d *distinct) count(a *aggregates, b *vec.Batch, in *subset, child *state.Table) {
+func (d *distinct) count(a *aggregates, in *subset, child *state.Table) {
 	cells, base := child.Cells(), child.ValueOffset()
 	pages, width := cells.Pages, cells.Width()
 	for k, id := range d.ids {
 		i, sign := in.row(k), in.sign(k)
+		pass := a.passes[i]
 		o := int(id&63)*width + base
 		counts := pages[id>>6].W[o : o+len(d.variants)]
 		for n, v := range d.variants {
-			if v.filter >= 0 && !isTrue(b.Cols[a.filters[v.filter]], int(i)) {
+			if v.filter >= 0 && pass>>v.filter&1 == 0 {
 				continue
 			}
 			old := int64(counts[n])
