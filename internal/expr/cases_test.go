@@ -2,8 +2,30 @@ package expr_test
 
 import (
 	"math/big"
+	"math/rand/v2"
+	"os"
+	"strconv"
 	"strings"
+	"testing"
 )
+
+// seeded returns a source of random numbers; a failure prints how to have them again.
+func seeded(t *testing.T) *rand.Rand {
+	seed := rand.Uint64()
+	if s := os.Getenv("STREAMSQL_SEED"); s != "" {
+		n, err := strconv.ParseUint(s, 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seed = n
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("replay with STREAMSQL_SEED=%d go test ./internal/expr -run '%s'", seed, t.Name())
+		}
+	})
+	return rand.New(rand.NewPCG(seed, 0))
+}
 
 // sameNumber compares two decimals by value: the scale of a quotient is static here
 // and depends on the values in PostgreSQL, so the shorter must agree with the longer

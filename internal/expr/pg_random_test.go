@@ -73,8 +73,7 @@ func near(a, b string) bool {
 func TestRandomInPostgres(t *testing.T) {
 	s := pgtest.Start(t)
 	db := s.Open(t)
-	seed := rand.Uint64()
-	r := rand.New(rand.NewPCG(seed, 9))
+	r := seeded(t)
 	const cases = 500
 	refused := 0
 	for range cases {
@@ -83,7 +82,7 @@ func TestRandomInPostgres(t *testing.T) {
 		var theirs string
 		if err := db.QueryRow("SELECT format('%s', " + c + ")").Scan(&theirs); err != nil {
 			if !strings.HasPrefix(ours, "!22") {
-				t.Errorf("seed %d: %s: %q, PostgreSQL: %v", seed, c, ours, err)
+				t.Errorf("%s: %q, PostgreSQL: %v", c, ours, err)
 			}
 			continue
 		}
@@ -92,10 +91,10 @@ func TestRandomInPostgres(t *testing.T) {
 			continue
 		}
 		if ours != theirs && !sameNumber(ours, theirs) && !(strings.Contains(c, "/") && near(ours, theirs)) {
-			t.Errorf("seed %d: %s: %q, PostgreSQL %q", seed, c, ours, theirs)
+			t.Errorf("%s: %q, PostgreSQL %q", c, ours, theirs)
 		}
 	}
 	if refused > cases/10 {
-		t.Errorf("seed %d: %d of %d refused", seed, refused, cases)
+		t.Errorf("%d of %d refused", refused, cases)
 	}
 }

@@ -100,9 +100,7 @@ func textOf(x types.Value) string {
 // TestProgramsAgreeWithRows is the law of programs: over any batch, with any predicate
 // and any set of outputs, each row has the value and the error that it has alone.
 func TestProgramsAgreeWithRows(t *testing.T) {
-	seed := rand.Uint64()
-	r := rand.New(rand.NewPCG(seed, 1))
-	t.Logf("seed %d", seed)
+	r := seeded(t)
 	var all, predicates []*expr.Expr
 	for _, s := range lawExprs {
 		e := mustBind(t, s, lawSchema)
@@ -126,7 +124,7 @@ func TestProgramsAgreeWithRows(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 2 {
-			checkRun(t, p, b, predicate, outputs, fmt.Sprintf("seed %d round %d", seed, round))
+			checkRun(t, p, b, predicate, outputs, fmt.Sprintf("round %d", round))
 		}
 	}
 }
