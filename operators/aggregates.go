@@ -182,9 +182,6 @@ func (a *aggregates) begin(b *vec.Batch) error {
 	for _, d := range a.distincts {
 		d.hash(b)
 	}
-	if len(a.filters) == 0 {
-		return nil
-	}
 	a.passes = grow(a.passes, b.N)
 	clear(a.passes)
 	for f, c := range a.filters {
