@@ -2,6 +2,7 @@ package expr
 
 import (
 	"math"
+	"slices"
 
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/internal/types"
@@ -194,13 +195,30 @@ func formatKernel(compile func(string) (timePattern, error)) func([]Arg, types.T
 func formatColumn(p timePattern) kernel {
 	var text []byte
 	lo, hi := int64(1), int64(0) // the times that print as text
-	return rowBytes(func(_ *kctx, a []*vec.Vector, i int, dst []byte, _ *vec.Vector) ([]byte, bool) {
-		t := a[0].I64[i]
-		if t < lo || t >= hi {
-			text = p.append(text[:0], t)
-			lo = vec.TruncateTick(t, p.unit)
-			hi = lo + p.unit
+	reprint := func(t int64) {
+		text = p.append(text[:0], t)
+		lo = vec.TruncateTick(t, p.unit)
+		hi = lo + p.unit
+	}
+	rows := rowBytes(func(_ *kctx, a []*vec.Vector, i int, dst []byte, _ *vec.Vector) ([]byte, bool) {
+		if t := a[0].I64[i]; t < lo || t >= hi {
+			reprint(t)
 		}
 		return append(dst, text...), true
 	})
+	return func(k *kctx, a []*vec.Vector, out *vec.Vector) {
+		if k.sel != nil || out.Valid != nil {
+			rows(k, a, out)
+			return
+		}
+		data, off := out.Data[:0], slices.Grow(out.Off[:1], k.n)[:k.n+1]
+		for i, t := range a[0].I64[:k.n] {
+			if t < lo || t >= hi {
+				reprint(t)
+			}
+			data = append(data, text...)
+			off[i+1] = int32(len(data))
+		}
+		out.Data, out.Off, out.Len = data, off, k.n
+	}
 }
