@@ -85,7 +85,6 @@ func (q *aheadQueue) empty() bool {
 
 // splitReader is the actor that reads one split.
 type splitReader struct {
-	split  *split
 	wake   waker
 	reader connectors.Reader
 	queue  *aheadQueue

@@ -13,10 +13,9 @@ import (
 // done when it is picked. It is for tests that choose the order by a seed; connectors
 // in a simulation must not block.
 type Simulation struct {
-	a     *attempt
-	exec  *stepper
-	ctx   context.Context
-	actor []actor // not done yet
+	a    *attempt
+	exec *stepper
+	ctx  context.Context
 }
 
 // stepper is the executor of simulations: it collects what is to be done.

@@ -8,7 +8,6 @@ import (
 	"github.com/streamsql/streamsql/checkpoint"
 	"github.com/streamsql/streamsql/checkpoint/state"
 	"github.com/streamsql/streamsql/connectors"
-	"github.com/streamsql/streamsql/internal/crashpoint"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/internal/stream"
 	"github.com/streamsql/streamsql/internal/vec"
@@ -58,6 +57,7 @@ const sinkFlush = 10000
 func (t *sinkTask) Process(_ int, b *vec.Batch) (operators.Output, error) {
 	defer b.Release()
 	t.count += int64(b.N)
+	t.chain.nodes[0].count.out.Add(int64(b.N))
 	if t.writer == nil {
 		t.buf = vec.AppendWire(t.buf, b)
 		if len(t.buf) >= spoolBytes {
@@ -71,7 +71,6 @@ func (t *sinkTask) Process(_ int, b *vec.Batch) (operators.Output, error) {
 	if err := t.writer.Write(t.ctx, b); err != nil {
 		return operators.Output{}, err
 	}
-	t.chain.nodes[0].count.out.Add(int64(b.N))
 	if t.run.now()-t.since >= sinkFlush {
 		return operators.Output{}, t.flush()
 	}
@@ -171,7 +170,6 @@ func (t *sinkTask) seal() error {
 	if t.held != nil {
 		t.rejoin(t.held.epoch)
 	}
-	crashpoint.Here("before-seal")
 	if t.writer != nil {
 		if err := t.flush(); err != nil {
 			return err

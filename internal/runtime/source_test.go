@@ -27,12 +27,10 @@ type feed struct {
 	splits []chan []string // nil slice: caught up
 	mu     sync.Mutex
 	rows   map[string][]string // by sink table
-	wms    map[string][]string
-	groups bool
 }
 
 func newFeed(splits int) *feed {
-	f := &feed{rows: map[string][]string{}, wms: map[string][]string{}}
+	f := &feed{rows: map[string][]string{}}
 	for range splits {
 		f.splits = append(f.splits, make(chan []string, 100))
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/streamsql/streamsql/checkpoint"
+	"github.com/streamsql/streamsql/internal/crashpoint"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/internal/stream"
 	"github.com/streamsql/streamsql/internal/types"
@@ -278,6 +279,7 @@ func (t *task) startSeal(e stream.Epoch) *flight {
 	if t.inFlight != nil {
 		t.abort(t.inFlight.epoch) // its Abort is still on the way
 	}
+	crashpoint.Here("before-seal")
 	begin := time.Now()
 	f := &flight{epoch: e, moved: t.moved, parts: t.chain.freeze()}
 	if took := int64(time.Since(begin)); took > t.pause.Load() {
