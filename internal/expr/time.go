@@ -64,6 +64,7 @@ func timeFuncs() []Func {
 			Name: "to_timestamp", Strict: true, Doc: "A time from seconds since 1970 or, with one argument, from ISO text.",
 			Example: "TO_TIMESTAMP(1284352323.5)", ExampleResult: "2010-09-13 04:32:03.5+00", PG: "TO_TIMESTAMP(1284352323.5)",
 			Differs: "Flink's takes text only and gives TIMESTAMP(3); so does the form with text here.",
+			resolve: resolveToTimestamp,
 			Sigs: []Sig{
 				{Args: []types.Kind{types.Double}, Ret: types.TTimestampTZ(6), kernel: epochToTimestamp},
 				{Args: []types.Kind{kText}, Ret: types.TTimestamp(3), kernel: func(args []Arg, t types.Type) impl {
@@ -288,6 +289,26 @@ func truncOf(u string) func(int64) int64 {
 		return civil(func(y, _ int) (int, int) { return int(floorTo(int64(y-1), 100))*100 + 1, 1 })
 	}
 	return civil(func(y, _ int) (int, int) { return int(floorTo(int64(y-1), 1000))*1000 + 1, 1 })
+}
+
+// resolveToTimestamp tells the form with a number from the one with text.
+func resolveToTimestamp(args []*Expr) ([]*Expr, types.Type, error) {
+	switch {
+	case len(args) == 2:
+		return nil, types.Type{}, sqlerr.NotSupported(args[1].Pos, "TO_TIMESTAMP with a format")
+	case len(args) != 1:
+		return nil, types.Type{}, errNoSignature
+	}
+	x, t := args[0], types.TTimestamp(3)
+	kind := types.Text
+	if x.Type.IsNumeric() {
+		kind, t = types.Double, types.TTimestampTZ(6)
+	}
+	x, err := coerceKind(x, kind)
+	if err != nil {
+		return nil, types.Type{}, errNoSignature
+	}
+	return []*Expr{x}, t, nil
 }
 
 func epochToTimestamp([]Arg, types.Type) impl {
