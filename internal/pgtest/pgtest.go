@@ -59,25 +59,31 @@ func (s *Server) Open(t testing.TB) *sql.DB {
 // "|" and NULL as "∅", in the query's order.
 func (s *Server) Rows(t testing.TB, db *sql.DB, query string, args ...any) []string {
 	t.Helper()
+	out, err := Query(db, query, args...)
+	if err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return out
+}
+
+// Query is Rows for a query that may fail.
+func Query(db *sql.DB, query string, args ...any) ([]string, error) {
 	// A row's text form is the server's: the driver would turn times and numbers into
 	// Go's.
 	rows, err := db.Query("SELECT q::text FROM ("+query+") AS q", args...)
 	if err != nil {
-		t.Fatalf("%s: %v", query, err)
+		return nil, err
 	}
 	defer rows.Close()
 	var out []string
 	for rows.Next() {
 		var text string
 		if err := rows.Scan(&text); err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
 		out = append(out, strings.Join(fields(text), "|"))
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
-	return out
+	return out, rows.Err()
 }
 
 // fields takes the text of a composite value apart (record_out): commas separate,
