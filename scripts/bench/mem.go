@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/streamsql/streamsql/connectors"
+	"github.com/streamsql/streamsql/connectors/generator/nexmark"
+	"github.com/streamsql/streamsql/internal/types"
+	"github.com/streamsql/streamsql/internal/vec"
+)
+
+// bids are the benchmark's bids in memory, as columns and as JSON.
+type bids struct {
+	n       int
+	batches []*vec.Batch
+	chunks  [][][]byte
+	bytes   int
+}
+
+var bidColumns = types.Schema{
+	{Name: "auction", Type: types.TBigInt}, {Name: "bidder", Type: types.TBigInt}, {Name: "price", Type: types.TBigInt},
+	{Name: "channel", Type: types.TText}, {Name: "url", Type: types.TText}, {Name: "dateTime", Type: types.TTimestamp(3)},
+	{Name: "extra", Type: types.TText},
+}
+
+const chunkRows = 2048
+
+func makeBids(n int) *bids {
+	out := &bids{n: n}
+	gen := nexmark.New(nexmark.Config{Seed: 1, Base: nexmark.DefaultBase})
+	var b *vec.Batch
+	var chunk [][]byte
+	var arena []byte
+	flush := func() {
+		if b != nil && b.N > 0 {
+			out.batches = append(out.batches, b)
+			out.chunks = append(out.chunks, chunk)
+		}
+		b, chunk = vec.NewBatch(bidColumns.Types(), chunkRows), nil
+		arena = make([]byte, 0, chunkRows*260)
+	}
+	flush()
+	for e, made := int64(0), 0; made < n; e++ {
+		if nexmark.KindOf(e) != nexmark.KindBid {
+			continue
+		}
+		x := gen.Bid(e)
+		b.Cols[0].AppendInt64(x.Auction)
+		b.Cols[1].AppendInt64(x.Bidder)
+		b.Cols[2].AppendInt64(x.Price)
+		b.Cols[3].AppendString(x.Channel)
+		b.Cols[4].AppendString(x.URL)
+		b.Cols[5].AppendInt64(x.DateTime.UnixMicro())
+		b.Cols[6].AppendString(x.Extra)
+		b.N++
+		from := len(arena)
+		arena = gen.AppendJSON(arena, e)
+		chunk = append(chunk, arena[from:len(arena):len(arena)])
+		out.bytes += len(arena) - from
+		if made++; b.N == chunkRows {
+			flush()
+		}
+	}
+	flush()
+	return out
+}
+
+// connector serves the bids: kind columns or json.
+func (m *bids) connector(kind string) connectors.Connector {
+	return connectors.Connector{
+		Name: "mem-" + kind,
+		Capabilities: func(map[string]string, bool) (connectors.Capabilities, error) {
+			return connectors.Capabilities{CanRead: true, Bounded: true, Splits: 1, Replayable: true, SelfDecoding: kind == "columns"}, nil
+		},
+		OpenSource: func(_ context.Context, c connectors.Config) (connectors.Source, error) {
+			s := &memSource{m: m, json: kind == "json"}
+			for _, col := range c.Schema {
+				i := bidColumns.Index(col.Name)
+				if i < 0 {
+					return nil, fmt.Errorf("no column %q", col.Name)
+				}
+				s.cols = append(s.cols, i)
+			}
+			return s, nil
+		},
+	}
+}
+
+type memSource struct {
+	m    *bids
+	json bool
+	cols []int
+}
+
+func (s *memSource) Splits(context.Context) ([]connectors.Split, error) {
+	return []connectors.Split{{ID: "0"}}, nil
+}
+func (s *memSource) Close() error { return nil }
+func (s *memSource) Open(context.Context, connectors.Split, connectors.Position) (connectors.Reader, error) {
+	return &memReader{s: s}, nil
+}
+
+type memReader struct {
+	s    *memSource
+	next int
+}
+
+func (r *memReader) Close() error { return nil }
+
+func (r *memReader) Next(context.Context) (*connectors.Chunk, error) {
+	if r.next >= len(r.s.m.batches) {
+		return nil, io.EOF
+	}
+	c := &connectors.Chunk{Pos: connectors.Position(strconv.Itoa(r.next + 1)), Pending: -1,
+		Where: func(int) (string, string) { return "", "" }}
+	if r.s.json {
+		c.Payloads = r.s.m.chunks[r.next]
+	} else {
+		full := r.s.m.batches[r.next]
+		b := &vec.Batch{N: full.N, WM: types.MinTime}
+		for _, i := range r.s.cols {
+			b.Cols = append(b.Cols, full.Cols[i].Retain())
+		}
+		c.Batch = b
+	}
+	r.next++
+	return c, nil
+}

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/streamsql/streamsql/engine"
+)
+
+// benchCheckpoint compares a job with a checkpoint each second and one without.
+func benchCheckpoint() error {
+	const events = 6_000_000
+	sql := fmt.Sprintf(bidDDL, "generator", fmt.Sprintf(", kind = 'nexmark', 'nexmark.event' = 'bid', rows = '%d'", events)) +
+		"CREATE TABLE out (a BIGINT, b BIGINT, n BIGINT, PRIMARY KEY (a, b)) WITH (connector = 'blackhole');\n" +
+		"INSERT INTO out SELECT auction, bidder, COUNT(*) FROM bid GROUP BY auction, bidder;"
+	fmt.Printf("updating GROUP BY of two keys, %d events, median of %d\n", events, *repeat)
+	var base time.Duration
+	for _, interval := range []string{"24h", "1s"} {
+		d, err := median(func() (time.Duration, error) {
+			dir, err := os.MkdirTemp("", "streamsql-bench-")
+			if err != nil {
+				return 0, err
+			}
+			defer os.RemoveAll(dir)
+			return job(engine.Options{DataDir: dir, Settings: map[string]string{"checkpoint.interval": interval}}, sql)
+		})
+		if err != nil {
+			return err
+		}
+		if base == 0 {
+			base = d
+		}
+		fmt.Printf("checkpoint every %-4s %10.2f M events/s %8.3f of none\n", interval, rate(events, d)/1e6, base.Seconds()/d.Seconds())
+	}
+	return nil
+}
+
+// benchProgram measures the start and the memory of the built program.
+func benchProgram() error {
+	dir, err := os.MkdirTemp("", "streamsql-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	nats := `CREATE TABLE s (a BIGINT) WITH (connector = 'nats', stream = 'S', subject = 's', 'auto.create' = 'true'); INSERT INTO s VALUES (1);`
+	for _, c := range []struct{ name, text string }{
+		{"SELECT 1", "SELECT 1;"},
+		{"a row into the embedded NATS server", nats},
+	} {
+		d, err := median(func() (time.Duration, error) {
+			start := time.Now()
+			out, err := exec.Command(*binary, "--data-dir", dir, "-c", c.text).CombinedOutput()
+			if err != nil {
+				return 0, fmt.Errorf("%w: %s", err, out)
+			}
+			return time.Since(start), nil
+		})
+		if err != nil {
+			return err
+		}
+		fmt.Printf("start to end of %-40s %8.1f ms\n", c.name, float64(d.Microseconds())/1000)
+	}
+	cmd := exec.Command(*binary, "demo", "--data-dir", dir)
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	defer cmd.Wait()
+	defer cmd.Process.Kill()
+	for _, wait := range []time.Duration{time.Second, 4 * time.Second} {
+		time.Sleep(wait)
+		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", cmd.Process.Pid))
+		if err != nil {
+			return nil // no /proc: not Linux
+		}
+		for _, l := range strings.Split(string(status), "\n") {
+			if strings.HasPrefix(l, "VmRSS:") {
+				fmt.Printf("resident memory of the running demo after %-18s %s\n", wait, strings.TrimSpace(l[6:]))
+			}
+		}
+	}
+	return nil
+}
