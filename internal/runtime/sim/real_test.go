@@ -11,6 +11,7 @@ import (
 
 	"github.com/streamsql/streamsql/checkpoint"
 	"github.com/streamsql/streamsql/checkpoint/memstore"
+	"github.com/streamsql/streamsql/internal/clock"
 	"github.com/streamsql/streamsql/internal/expr"
 	"github.com/streamsql/streamsql/internal/runtime"
 	"github.com/streamsql/streamsql/internal/sqlerr"
@@ -347,4 +348,62 @@ func TestRestoreMatrix(t *testing.T) {
 			t.Fatalf("got %v", err)
 		}
 	})
+}
+
+// TestClockJump is a process that was stopped for a while: it looks for a newer attempt
+// before it does anything else.
+func TestClockJump(t *testing.T) {
+	noLeaks(t)
+	w := real(t, 1, 10)
+	w.table.Unbounded = true
+	c := clock.At(1e15)
+	w.cfg.Clock = c
+	j := w.start()
+	c.Advance(9 * time.Second)
+	time.Sleep(50 * time.Millisecond)
+	if _, err := checkpoint.NewAttempt(context.Background(), w.store, j.ID()); err != nil {
+		t.Fatal(err)
+	}
+	c.Advance(11 * time.Second)
+	if err := j.Wait(); sqlerr.CodeOf(err) != sqlerr.CodeFenced {
+		t.Fatalf("got %v", err)
+	}
+}
+
+// TestStopWithTargetAway stops a job whose database has gone: it ends in time, says
+// what is pending, and the next start settles it.
+func TestStopWithTargetAway(t *testing.T) {
+	noLeaks(t)
+	w := real(t, 2, 500)
+	c := clock.At(1e15)
+	w.cfg.Clock, w.table.Unbounded = c, true
+	w.cfg.Settings.StopTimeout = 1e6
+	w.early.Faults = 0
+	j := w.start()
+	w.db.mu.Lock()
+	w.db.Faults = 100
+	w.db.mu.Unlock()
+	done := make(chan error, 1)
+	go func() { done <- j.Stop(context.Background(), "") }()
+	var err error
+	for range 1000 {
+		select {
+		case err = <-done:
+		case <-time.After(2 * time.Millisecond):
+			c.Advance(10 * time.Millisecond)
+			continue
+		}
+		break
+	}
+	if err == nil || !strings.Contains(err.Error(), "stopped, commit of epoch") {
+		t.Fatalf("got %v", err)
+	}
+	if stall := j.Status().Stall; !strings.Contains(stall, "the target is away") {
+		t.Errorf("stall %q", stall)
+	}
+	w.db.Faults, w.table.Unbounded = 0, false
+	if err := w.start().Wait(); err != nil {
+		t.Fatal(err)
+	}
+	w.mustMatch()
 }
