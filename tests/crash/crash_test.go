@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/streamsql/streamsql/connectors/nats/embedded"
 	"github.com/streamsql/streamsql/internal/crashpoint"
 )
 
@@ -159,9 +158,7 @@ func TestServersDie(t *testing.T) {
 		if err := w.pg.Cluster.Start(ctx); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.nats.Reload(w.dir, embedded.Options{NoSync: true}); err != nil {
-			t.Fatal(err)
-		}
+		w.restartNATS()
 	}
 	if !p.ended(120 * time.Second) {
 		t.Fatalf("the job did not end\n%s", p.stderr.String())

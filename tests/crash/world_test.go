@@ -9,10 +9,12 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"strconv"
 	"strings"
 
 	"syscall"
@@ -118,6 +120,23 @@ func newWorld(t *testing.T, events int) *world {
 		t.Fatal("the events were not published")
 	}
 	return w
+}
+
+// restartNATS ends the server and starts it again on the same streams and port.
+func (w *world) restartNATS() {
+	w.t.Helper()
+	u, err := url.Parse(w.url)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	port, err := strconv.Atoi(u.Port())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.nats.Shutdown()
+	if w.nats, err = embedded.Start(w.dir, embedded.Options{NoSync: true, Port: port}); err != nil {
+		w.t.Fatal(err)
+	}
 }
 
 func (w *world) exec(stmts ...string) {
