@@ -241,14 +241,7 @@ func (g *generator) expr(s scope, k kind, depth int, exact bool) column {
 	}
 }
 
-func isLeaf(s scope, c column) bool {
-	for _, x := range s {
-		if x.text == c.text {
-			return true
-		}
-	}
-	return strings.HasPrefix(c.text, "CAST(")
-}
+func isLeaf(s scope, c column) bool { return isColumn(s, c) || strings.HasPrefix(c.text, "CAST(") }
 
 func (g *generator) try(s scope, k kind, depth int, exact bool) column {
 	if depth == 0 {
@@ -262,7 +255,11 @@ func (g *generator) try(s scope, k kind, depth int, exact bool) column {
 	case kBool:
 		return g.condition(s, depth)
 	case kInt:
-		switch g.IntN(12) {
+		switch g.IntN(14) {
+		case 11:
+			return call(k, false, "STRPOS(%s, %s)", e(kText), g.literal(kText))
+		case 12:
+			return call(k, false, "CAST(EXTRACT("+pick(g, "YEAR", "MONTH", "DAY", "EPOCH")+" FROM %s) AS BIGINT)", e(pick(g, kDate, kStampTZ, kInterval, kStamp)))
 		case 0, 1, 2:
 			return call(k, false, "(%s "+pick(g, "+", "-", "*")+" %s)", e(k), e(k))
 		case 3:
@@ -304,7 +301,11 @@ func (g *generator) try(s scope, k kind, depth int, exact bool) column {
 			return call(k, false, "(- %s)", e(k))
 		}
 	case kFloat:
-		switch g.IntN(6) {
+		switch g.IntN(8) {
+		case 6:
+			return call(k, true, "POWER(%s, 2)", g.leaf(s, k))
+		case 7:
+			return call(k, true, "(%s * %s)", e(pick(g, kInt, kDec)), g.leaf(s, k))
 		case 0, 1:
 			return call(k, true, "(%s "+pick(g, "+", "-", "*")+" %s)", e(pick(g, kFloat, kInt, kDec)), g.leaf(s, k))
 		case 2:
@@ -314,7 +315,7 @@ func (g *generator) try(s scope, k kind, depth int, exact bool) column {
 		case 4:
 			return call(k, true, "SQRT(ABS(%s))", e(k))
 		default:
-			return call(k, true, pick(g, "ABS", "CEIL", "FLOOR", "SIGN")+"(%s)", g.leaf(s, k))
+			return call(k, true, pick(g, "ABS", "CEIL", "FLOOR", "SIGN", "ROUND", "TRUNC")+"(%s)", g.leaf(s, k))
 		}
 	case kText:
 		return g.textExpr(s, depth, exact)
@@ -333,7 +334,9 @@ func (g *generator) try(s scope, k kind, depth int, exact bool) column {
 		}
 		return call(k, false, "(%s + %s)", g.leaf(s, k), g.literal(kInterval))
 	case kStamp:
-		switch g.IntN(4) {
+		switch g.IntN(5) {
+		case 4:
+			return call(k, false, "(%s AT TIME ZONE '"+pick(g, "UTC", "Europe/Berlin", "Asia/Kolkata")+"')", e(kStampTZ))
 		case 0, 1:
 			return call(k, false, "(%s "+pick(g, "+", "-")+" %s)", e(pick(g, kStamp, kStamp, kDate)), g.literal(kInterval))
 		case 2:
@@ -342,6 +345,12 @@ func (g *generator) try(s scope, k kind, depth int, exact bool) column {
 			return call(k, false, "CAST(%s AS TIMESTAMP)", e(kDate))
 		}
 	case kStampTZ:
+		if g.one(3) {
+			return call(k, false, "DATE_TRUNC('"+pick(g, "year", "month", "week", "day", "hour")+"', %s)", e(k))
+		}
+		if g.one(3) {
+			return call(k, false, "(%s AT TIME ZONE '"+pick(g, "UTC", "Europe/Berlin", "America/New_York")+"')", e(kStamp))
+		}
 		return call(k, false, "(%s "+pick(g, "+", "-")+" %s)", e(k), g.literal(kInterval))
 	case kInterval:
 		switch g.IntN(4) {
@@ -361,7 +370,10 @@ func (g *generator) try(s scope, k kind, depth int, exact bool) column {
 // choice is an expression whose operands are of the result's kind.
 func (g *generator) choice(s scope, k kind, depth int, exact bool) column {
 	e := func() column { return g.expr(s, k, depth-1, exact) }
-	switch g.IntN(6) {
+	switch g.IntN(7) {
+	case 6:
+		x := g.kind(s)
+		return call(k, false, "CASE %s WHEN %s THEN %s WHEN %s THEN %s ELSE %s END", g.expr(s, x, depth-1, true), g.leaf(s, x), e(), g.literal(x), e(), e())
 	case 0, 1:
 		return call(k, false, "CASE WHEN %s THEN %s ELSE %s END", g.expr(s, kBool, depth-1, true), e(), e())
 	case 2:
@@ -378,7 +390,15 @@ func (g *generator) choice(s scope, k kind, depth int, exact bool) column {
 func (g *generator) condition(s scope, depth int) column {
 	e := func(k kind) column { return g.expr(s, k, depth-1, true) }
 	k := g.kind(s)
-	switch g.IntN(14) {
+	switch g.IntN(18) {
+	case 14:
+		return call(kBool, false, "(%s "+pick(g, "=", "<", ">=", "<>")+" %s)", e(pick(g, kInt, kDec)), e(pick(g, kDec, kFloat)))
+	case 15:
+		return call(kBool, false, "(%s "+pick(g, "=", "<", ">=")+" %s)", e(kDate), e(pick(g, kStamp, kDate)))
+	case 16:
+		return call(kBool, false, "STARTS_WITH(%s, "+pick(g, "'a'", "''", "'日'")+")", e(kText))
+	case 17:
+		return call(kBool, false, pick(g, "(%s ILIKE 'A%%')", "REGEXP_LIKE(%s, '^[a-z]+$')", "(%s LIKE 'a#%%c' ESCAPE '#')"), e(kText))
 	case 0, 1, 2, 3:
 		return call(kBool, false, "(%s "+pick(g, "=", "<>", "<", "<=", ">", ">=", "=", "<")+" %s)", e(k), e(k))
 	case 4, 5:
@@ -403,11 +423,15 @@ func (g *generator) condition(s scope, depth int) column {
 func (g *generator) textExpr(s scope, depth int, exact bool) column {
 	e := func(k kind) column { return g.expr(s, k, depth-1, exact) }
 	small := func() column { return call(kInt, false, "MOD(CAST(%s AS INT), 6)", g.leaf(s, kInt)) }
-	switch g.IntN(16) {
+	switch g.IntN(20) {
 	case 0:
 		return call(kText, false, "(%s || %s)", e(kText), e(kText))
 	case 1:
-		return call(kText, false, pick(g, "UPPER", "LOWER", "REVERSE", "TRIM", "LTRIM", "RTRIM", "INITCAP")+"(%s)", g.leaf(scopeASCII(s), kText))
+		// In the locale C PostgreSQL changes the case of letters of ASCII only.
+		if g.one(2) {
+			return call(kText, false, pick(g, "UPPER", "LOWER")+"(REPLACE(%s, 'é', 'e'))", e(kText))
+		}
+		return call(kText, false, pick(g, "REVERSE", "TRIM", "LTRIM", "RTRIM")+"(%s)", e(kText))
 	case 2:
 		return call(kText, false, "SUBSTRING(%s FROM %s)", e(kText), small())
 	case 3:
@@ -434,21 +458,21 @@ func (g *generator) textExpr(s scope, depth int, exact bool) column {
 		return call(kText, false, "TO_CHAR(%s, 'YYYY-MM-DD HH24:MI:SS.MS')", g.leaf(s, kStamp))
 	case 14:
 		return call(kText, false, "MD5(%s)", g.leaf(s, kText))
+	case 15:
+		return call(kText, false, "ENCODE(CAST(REPLACE(%s, '\\', '') AS BYTEA), '"+pick(g, "hex", "base64")+"')", g.leaf(s, kText))
+	case 16:
+		return call(kText, false, "(CAST(%s AS JSON) ->> "+pick(g, "'a'", "'b'", "'n'")+")", g.literalJSON())
+	case 17:
+		return call(kText, false, "TRIM("+pick(g, "LEADING", "TRAILING", "BOTH")+" 'a' FROM %s)", e(kText))
+	case 18:
+		return call(kText, false, "CHR(65 + ABS(%s))", small())
 	default:
 		return call(kText, false, "REGEXP_REPLACE(%s, '[ab]+', '<\\&>', 'g')", e(kText))
 	}
 }
 
-// scopeASCII is s: upper and lower case are compared in the locale C, where PostgreSQL
-// changes only letters of ASCII, so those functions get no column with others.
-func scopeASCII(s scope) scope {
-	var out scope
-	for _, c := range s {
-		if c.kind != kText {
-			out = append(out, c)
-		}
-	}
-	return out
+func (g *generator) literalJSON() column {
+	return column{text: quoteSQL(pick(g, `{"a": 1, "b": "x"}`, `{"a": null}`, `{"n": 9007199254740993, "a": {"b": [1, 2]}}`, `{"a": 1.50, "b": true}`)), kind: kText}
 }
 
 func (g *generator) exactLeaf(s scope, k kind) column {
@@ -533,6 +557,12 @@ func (g *generator) plain(depth int) genQuery {
 		items = append(items, g.expr(s, g.kind(s), g.IntN(4), depth > 0 && g.one(2)))
 	}
 	list, out := output(items)
+	if depth > 0 && g.one(10) {
+		list, out = "*", s
+		if strings.Contains(s[0].text, ".") {
+			return g.plain(depth)
+		}
+	}
 	return genQuery{with + "SELECT " + list + " FROM " + from + g.where(s), out, changes}
 }
 
@@ -542,7 +572,7 @@ func (g *generator) grouped(depth int) genQuery {
 	for range g.IntN(3) {
 		k := g.expr(s, g.kind(s), g.IntN(3), true)
 		// A constant is an ordinal, or no key at all.
-		if k.kind == kFloat || !refers(s, k.text) {
+		if k.rough && !isColumn(s, k) || !refers(s, k.text) {
 			continue
 		}
 		keys = append(keys, k)
@@ -551,15 +581,21 @@ func (g *generator) grouped(depth int) genQuery {
 	for range 1 + g.IntN(3) {
 		items = append(items, g.aggregate(s, changes))
 	}
-	if g.one(5) && len(keys) > 0 {
+	dropped := g.one(5)
+	if dropped {
 		items = items[len(keys):]
 	}
 	list, out := output(items)
 	text := with + "SELECT " + list + " FROM " + from + g.where(s)
 	if len(keys) > 0 {
 		var by []string
-		for _, k := range keys {
-			by = append(by, k.text)
+		for i, k := range keys {
+			switch {
+			case !dropped && g.one(4):
+				by = append(by, fmt.Sprint(i+1))
+			default:
+				by = append(by, k.text)
+			}
 		}
 		text += " GROUP BY " + strings.Join(by, ", ")
 	}
@@ -567,6 +603,15 @@ func (g *generator) grouped(depth int) genQuery {
 		text += " HAVING " + pick(g, "COUNT(*) > 1", "COUNT(*) <= 2", "SUM("+g.exactLeaf(s, kInt).text+") > 3", "COUNT(*) % 2 = 0")
 	}
 	return genQuery{text, out, true}
+}
+
+func isColumn(s scope, c column) bool {
+	for _, x := range s {
+		if x.text == c.text {
+			return true
+		}
+	}
+	return false
 }
 
 func refers(s scope, text string) bool {
@@ -585,7 +630,9 @@ func (g *generator) aggregate(s scope, changes bool) column {
 		distinct = "DISTINCT "
 	}
 	var c column
-	switch g.IntN(12) {
+	switch g.IntN(13) {
+	case 11:
+		c = call(kFloat, true, pick(g, "STDDEV_POP", "VAR_SAMP", "STDDEV", "VAR_POP")+"(%s)", arg(pick(g, kInt, kDec)))
 	case 0, 1:
 		c = column{text: "COUNT(*)", kind: kInt}
 	case 2, 3:
