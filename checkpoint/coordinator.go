@@ -26,6 +26,9 @@ type Start struct {
 	Groups []Group
 	// Sources and Others are the tasks.
 	Sources, Others []TaskID
+	// Bounded: all sources end. Then none sends End before all have drained and a
+	// checkpoint was cut; else each does as soon as it has drained.
+	Bounded bool
 	// Next is the first epoch to use: above every manifest name and fence ever seen.
 	Next stream.Epoch
 	// Kept are the retained manifests, oldest first, all committed.

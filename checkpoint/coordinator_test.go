@@ -77,7 +77,7 @@ func (d *drive) open() error {
 	d.mail, d.failed, d.completes, d.committing = nil, false, map[stream.Epoch]bool{}, map[string]bool{}
 	d.lastCommit = map[string]stream.Epoch{}
 	d.tasks = map[TaskID]*modelTask{}
-	start := Start{Settings: d.settings, Now: d.now, Groups: modelGroups, Manifest: Manifest{Job: "j", Attempt: d.attempt},
+	start := Start{Settings: d.settings, Now: d.now, Groups: modelGroups, Bounded: d.rng.IntN(2) == 0, Manifest: Manifest{Job: "j", Attempt: d.attempt},
 		Sinks: []SinkState{{Node: 1}, {Node: 2}}, Next: max(d.highest, d.shown["a"], d.shown["b"]) + 1}
 	var epochs []stream.Epoch
 	for e := range d.store {

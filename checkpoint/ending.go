@@ -46,8 +46,8 @@ func (c *Coordinator) savepointDone(e SavepointDone) {
 	}
 }
 
-// drainedTask notes that a source has no more rows. The last of them wait for a
-// checkpoint, so that End is not part of a state that can be restored.
+// drainedTask notes that a source has no more rows. When all have none, a checkpoint
+// comes before End, so that End is not part of a state that can be restored.
 func (c *Coordinator) drainedTask(t TaskID) {
 	if c.drained[t] || !slices.Contains(c.start.Sources, t) {
 		return
@@ -57,10 +57,14 @@ func (c *Coordinator) drainedTask(t TaskID) {
 		c.phase = lastRows
 		return
 	}
+	if c.start.Bounded {
+		return
+	}
 	c.endSent[t] = true
 	c.do(SendEnd{Tasks: []TaskID{t}})
 }
 
+// sendEnd lets the sources end that were held back.
 func (c *Coordinator) sendEnd() {
 	var to []TaskID
 	for _, t := range c.start.Sources {

@@ -195,15 +195,22 @@ func (a *attempt) newExchange(t *task, subtask int, e edge, of map[*stage][]*tas
 
 // openSplits opens the sources and deals their splits out to the subtasks.
 func (a *attempt) openSplits(ctx context.Context, m *checkpoint.Manifest) error {
+	listed := map[int][]connectors.Split{} // by node, as the first subtask lists them
 	for _, t := range a.sources {
 		n := t.chain.nodes[0].plan
+		splits, known := listed[n.ID]
+		if known && t.id.Subtask >= len(splits) {
+			continue // nothing to read, no connection needed
+		}
 		dec, err := a.openSource(ctx, t, n)
 		if err != nil {
 			return at(t.src.Pos, err)
 		}
-		splits, err := t.conn.Splits(ctx)
-		if err != nil {
-			return at(t.src.Pos, err)
+		if !known {
+			if splits, err = t.conn.Splits(ctx); err != nil {
+				return at(t.src.Pos, err)
+			}
+			listed[n.ID] = splits
 		}
 		restored := restoredSplits(m, n.ID)
 		for i, s := range splits {

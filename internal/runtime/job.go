@@ -176,6 +176,10 @@ func (a *attempt) newCoordinator() error {
 	for _, g := range a.groups {
 		s.Groups = append(s.Groups, checkpoint.Group{Name: g.name, Nodes: g.nodes})
 	}
+	s.Bounded = true
+	for _, n := range a.cfg.Plan.Nodes {
+		s.Bounded = s.Bounded && (n.Source == nil || n.Source.Bounded)
+	}
 	isSource := map[checkpoint.TaskID]bool{}
 	for _, t := range a.sources {
 		s.Sources = append(s.Sources, t.id)

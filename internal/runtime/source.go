@@ -66,18 +66,24 @@ func (t *sourceTask) step(ctx context.Context) (progress, done bool, err error) 
 		return true, false, t.chain.err
 	}
 	t.checkIdle()
+	if !t.drained && !t.stopped && t.allEnded() {
+		t.drain()
+	}
 	if t.pending() {
 		return true, false, t.chain.err
-	}
-	if !t.drained && !t.stopped && t.allEnded() {
-		t.drained = true
-		t.run.event(checkpoint.Drained{Task: t.id})
 	}
 	t.linger()
 	if t.src.IdleTimeout > 0 {
 		t.run.lingering(&t.task, true) // idleness comes with time alone
 	}
 	return t.chain.box.send() || progress, false, t.chain.err
+}
+
+// drain tells the coordinator that there are no more rows. Until it lets End go the
+// task is idle: it holds back nobody's watermark, and nobody's fires because of it.
+func (t *sourceTask) drain() {
+	t.drained, t.wantIdle = true, true
+	t.run.event(checkpoint.Drained{Task: t.id})
 }
 
 func (t *sourceTask) allEnded() bool {
