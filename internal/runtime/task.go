@@ -189,15 +189,16 @@ func (t *task) handle(i int, m stream.Message) {
 
 // merge computes the watermark over the live ports and tells the chain. Idle ports
 // are left out, ended ones count as the end of time, which is reached only when all
-// have ended.
+// have ended or are at it: an idle port may yet bring the rows that its own end lets go.
 func (t *task) merge() {
-	wm, live, idle := types.MaxTime, 0, 0
+	wm, live, idle, ended := types.MaxTime, 0, 0, 0
 	for i := range t.in {
 		switch p := &t.in[i]; {
 		case p.ended:
+			ended++
 		case p.idle:
 			idle++
-		default:
+		case p.wm < types.MaxTime:
 			live++
 			wm = min(wm, p.wm)
 		}
@@ -206,7 +207,7 @@ func (t *task) merge() {
 	if t.wantIdle {
 		return
 	}
-	if live == 0 {
+	if ended == len(t.in) {
 		t.endDue = true
 	}
 	if wm > t.mergedWM {
