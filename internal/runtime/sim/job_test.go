@@ -16,6 +16,8 @@ const (
 	delay  = 5e6  // of the watermark
 	window = 10e6 // length
 	hop    = 3e6  // of the hopping windows
+	// outerWindow is the length of the windows over windows.
+	outerWindow = 30e6
 )
 
 func call(t testing.TB, name string, args ...*expr.Expr) *expr.Expr {
@@ -30,8 +32,8 @@ func call(t testing.TB, name string, args ...*expr.Expr) *expr.Expr {
 // literals are the rows of the VALUES branch.
 var literals = []Row{{K: 100, V: 1, TS: 1}, {K: 101, V: 2, TS: 2}}
 
-// jobPlan reads the table, keeps positive values, and feeds four branches: windows by
-// key, written early; counts by key, the rows themselves together with literal rows,
+// jobPlan reads the table, keeps positive values, and feeds several branches: windows by
+// key, written early, and windows over them; counts by key, the rows themselves together with literal rows,
 // and the rows once for every hopping window, all committed with the checkpoint into
 // one database.
 func jobPlan(t testing.TB) *plan.Plan {
@@ -40,7 +42,8 @@ func jobPlan(t testing.TB) *plan.Plan {
 	count := expr.AggCall{Fn: "count", Filter: -1, Type: types.TBigInt}
 	sum := expr.AggCall{Fn: "sum", Args: []int{1}, Filter: -1, Type: types.TDecimal(38, 0)}
 	in := TableSchema
-	windows := types.Schema{in[0], {Name: "n", Type: types.TBigInt}, {Name: "s", Type: sum.Type}, {Name: "start", Type: ts}}
+	windows := types.Schema{in[0], {Name: "n", Type: types.TBigInt}, {Name: "s", Type: sum.Type}, {Name: "start", Type: ts}, {Name: "time", Type: ts}}
+	outer := types.Schema{in[0], {Name: "n", Type: types.TBigInt}, {Name: "start", Type: ts}}
 	counts := types.Schema{in[0], {Name: "n", Type: types.TBigInt}, {Name: "s", Type: sum.Type}}
 	src := &plan.Source{Table: "t", Connector: "sim", TimeColumn: 2, Watermark: call(t, "-", expr.Col(2, ts), expr.Lit(lag)),
 		Output: []int{0, 1, 2}, Bounded: true}
@@ -61,7 +64,7 @@ func jobPlan(t testing.TB) *plan.Plan {
 		{ID: 2, Schema: windows, Role: "windows", Changelog: plan.Append, Key: []int{0, 3}, Time: -1, Deterministic: true,
 			Inputs: []plan.Edge{{From: 1, Exchange: plan.Hash, Keys: []int{0}}},
 			WindowAgg: &plan.WindowAgg{Window: plan.Window{Kind: "tumble", Size: window, Slide: window, Tick: 1, TimeType: ts},
-				Time: 2, Keys: []int{0}, Aggs: []expr.AggCall{count, sum}, Props: []plan.WindowProp{plan.WindowStart}}},
+				Time: 2, Keys: []int{0}, Aggs: []expr.AggCall{count, sum}, Props: []plan.WindowProp{plan.WindowStart, plan.WindowTime}}},
 		{ID: 3, Schema: windows, Role: "windows_out", Changelog: plan.Append, Time: -1,
 			Inputs: []plan.Edge{{From: 2, Exchange: plan.Hash, Keys: []int{0, 3}}},
 			Sink:   &plan.Sink{Table: "windows", Connector: "early", Columns: windows, Key: []int{0, 3}, Mode: plan.Early}},
@@ -83,6 +86,13 @@ func jobPlan(t testing.TB) *plan.Plan {
 		{ID: 10, Schema: hops, Role: "hops_out", Changelog: plan.Append, Time: -1,
 			Inputs: []plan.Edge{{From: 6, Exchange: plan.Spread}},
 			Sink:   &plan.Sink{Table: "hops", Connector: "db", Columns: hops, Mode: plan.Commit}},
+		{ID: 11, Schema: outer, Role: "outer", Changelog: plan.Append, Key: []int{0, 2}, Time: -1, Deterministic: true,
+			Inputs: []plan.Edge{{From: 2, Exchange: plan.Hash, Keys: []int{0}}},
+			WindowAgg: &plan.WindowAgg{Window: plan.Window{Kind: "tumble", Size: outerWindow, Slide: outerWindow, Tick: 1, TimeType: ts},
+				Time: 4, Keys: []int{0}, Aggs: []expr.AggCall{count}, Props: []plan.WindowProp{plan.WindowStart}}},
+		{ID: 12, Schema: outer, Role: "outer_out", Changelog: plan.Append, Time: -1,
+			Inputs: []plan.Edge{{From: 11, Exchange: plan.Forward}},
+			Sink:   &plan.Sink{Table: "outer", Connector: "db", Columns: outer, Key: []int{0, 2}, Mode: plan.Commit}},
 	}}
 }
 
@@ -107,8 +117,8 @@ func randomSplits(rng *rand.Rand) [][]Row {
 // judged by the watermark of its split before it.
 func want(splits [][]Row) map[string]map[string]int {
 	type cell struct{ n, s int64 }
-	windows, counts := map[[2]int64]cell{}, map[int64]cell{}
-	out := map[string]map[string]int{"windows": {}, "counts": {}, "rows": {}, "hops": {}}
+	windows, counts, outer := map[[2]int64]cell{}, map[int64]cell{}, map[[2]int64]int64{}
+	out := map[string]map[string]int{"windows": {}, "counts": {}, "rows": {}, "hops": {}, "outer": {}}
 	for _, r := range literals {
 		out["rows"][fmt.Sprintf("%d %d %d", r.K, r.V, r.TS)]++
 	}
@@ -137,7 +147,11 @@ func want(splits [][]Row) map[string]map[string]int {
 		}
 	}
 	for k, c := range windows {
-		out["windows"][fmt.Sprintf("%d %d %d %d", k[0], c.n, c.s, k[1])] = 1
+		out["windows"][fmt.Sprintf("%d %d %d %d %d", k[0], c.n, c.s, k[1], k[1]+window-1)] = 1
+		outer[[2]int64{k[0], floor(k[1]+window-1, outerWindow)}]++
+	}
+	for k, n := range outer {
+		out["outer"][fmt.Sprintf("%d %d %d", k[0], n, k[1])] = 1
 	}
 	for k, c := range counts {
 		out["counts"][fmt.Sprintf("%d %d %d", k, c.n, c.s)] = 1

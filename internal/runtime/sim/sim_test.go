@@ -213,7 +213,7 @@ func (w *world) acceptable(err error) error {
 
 func (w *world) compare() error {
 	tables := want(w.table.Splits)
-	for _, name := range []string{"windows", "counts", "rows", "hops"} {
+	for _, name := range []string{"windows", "counts", "rows", "hops", "outer"} {
 		rows := tables[name]
 		t := w.db.Tables[name]
 		if t == nil {
