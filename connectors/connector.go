@@ -229,6 +229,13 @@ type Fence struct {
 	Checksum string
 }
 
+// Relinquisher is a Committer whose claim can be given up. The runtime calls it when a
+// job has ended well and every commit is confirmed: the fence stays, so that the job can
+// go on later, but another job may claim the targets without asking.
+type Relinquisher interface {
+	Relinquish(ctx context.Context) error
+}
+
 // Part is one sink's share of a commit: the tokens of its writers or the rows kept in
 // the checkpoint, subtask by subtask.
 type Part struct {

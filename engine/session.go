@@ -243,12 +243,13 @@ func (s *Session) reset(st *parser.Reset) (*Result, error) {
 }
 
 func (s *Session) insert(ctx context.Context, st parser.Statement, src string) (*Result, error) {
-	name := s.settings.get("job.name")
-	if name == "" {
+	spec := jobSpec{name: s.settings.get("job.name"), src: src, outputs: []parser.Statement{st}, snap: s.Catalog(), settings: s.settings.clone()}
+	if spec.name == "" {
+		// A statement without a name is a new job each time it is typed.
 		s.unnamed++
-		name = fmt.Sprintf("job-%d", s.unnamed)
+		spec.name, spec.how.Fresh = fmt.Sprintf("job-%d", s.unnamed), true
 	}
-	j, err := s.e.start(ctx, jobSpec{name: name, src: src, outputs: []parser.Statement{st}, snap: s.Catalog(), settings: s.settings.clone()})
+	j, err := s.e.start(ctx, spec)
 	if err != nil {
 		return nil, err
 	}

@@ -30,7 +30,7 @@ func (f fence) create(ctx context.Context, c *sql.Conn) error {
 	}
 	ddl := fmt.Sprintf(`CREATE TABLE IF NOT EXISTS %s (job text PRIMARY KEY, attempt bigint NOT NULL, epoch bigint NOT NULL,
 			checksum text NOT NULL, changed timestamptz NOT NULL DEFAULT now());
-		CREATE TABLE IF NOT EXISTS %s (relation bigint PRIMARY KEY, job text NOT NULL)`, f.jobs(), f.targets())
+		CREATE TABLE IF NOT EXISTS %s (relation bigint PRIMARY KEY, job text NOT NULL, released boolean NOT NULL DEFAULT false)`, f.jobs(), f.targets())
 	// Two sinks that start at once may both see no table; the lock makes the second wait.
 	_, err = c.ExecContext(ctx, "BEGIN; SELECT pg_advisory_xact_lock(7356114283110214512); "+ddl+"; COMMIT")
 	if err == nil {
@@ -60,13 +60,11 @@ func (f fence) acquire(ctx context.Context, c *sql.Conn, job string, attempt uin
 		return fenced(job, attempt, have)
 	}
 	for _, t := range targets {
-		set := "job = f.job"
-		if takeOver {
-			set = "job = excluded.job"
-		}
 		var owner string
 		err := c.QueryRowContext(ctx, fmt.Sprintf(`INSERT INTO %s AS f (relation, job) VALUES ($1, $2)
-			ON CONFLICT (relation) DO UPDATE SET %s RETURNING job`, f.targets(), set), t.oid, job).Scan(&owner)
+			ON CONFLICT (relation) DO UPDATE SET job = CASE WHEN $3 OR f.released THEN excluded.job ELSE f.job END,
+				released = false
+			RETURNING job`, f.targets()), t.oid, job, takeOver).Scan(&owner)
 		if err != nil {
 			return classify(err, "claim table "+t.relation())
 		}
@@ -77,6 +75,14 @@ func (f fence) acquire(ctx context.Context, c *sql.Conn, job string, attempt uin
 	}
 	if _, err := c.ExecContext(ctx, "COMMIT"); err != nil {
 		return classify(err, "acquire the fence")
+	}
+	return nil
+}
+
+// relinquish marks the job's tables as free for others.
+func (f fence) relinquish(ctx context.Context, c *sql.Conn, job string) error {
+	if _, err := c.ExecContext(ctx, fmt.Sprintf(`UPDATE %s SET released = true WHERE job = $1`, f.targets()), job); err != nil {
+		return classify(err, "give up the claim to the tables")
 	}
 	return nil
 }

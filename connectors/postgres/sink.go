@@ -189,6 +189,15 @@ func (k *committer) Acquire(ctx context.Context, sinks []connectors.Sink, takeOv
 	})
 }
 
+// Relinquish lets other jobs claim the tables; the fence row stays.
+func (k *committer) Relinquish(ctx context.Context) error {
+	c, err := k.link.get(ctx)
+	if err != nil {
+		return err
+	}
+	return k.s.fence.relinquish(ctx, c, k.job)
+}
+
 // Commit makes one try; an error with Retry may have committed, and the fence tells
 // the next try.
 func (k *committer) Commit(ctx context.Context, id connectors.CommitID, parts []connectors.Part) error {

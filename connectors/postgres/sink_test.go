@@ -216,7 +216,16 @@ func TestCommitOnceAndFenced(t *testing.T) {
 	if err := other.Acquire(ctx, []connectors.Sink{s}, false); sqlerr.CodeOf(err) != sqlerr.CodeFenced {
 		t.Fatalf("another job took the table without asking: %v", err)
 	}
-	if err := other.Acquire(ctx, []connectors.Sink{s}, true); err != nil {
+	if err := two.(connectors.Relinquisher).Relinquish(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := other.Acquire(ctx, []connectors.Sink{s}, false); err != nil {
+		t.Fatalf("a table that was given up: %v", err)
+	}
+	if err := two.Acquire(ctx, []connectors.Sink{s}, false); sqlerr.CodeOf(err) != sqlerr.CodeFenced {
+		t.Fatalf("the first job took the table back without asking: %v", err)
+	}
+	if err := two.Acquire(ctx, []connectors.Sink{s}, true); err != nil {
 		t.Fatalf("take over: %v", err)
 	}
 	want(t, pg, db, "SELECT count(*) FROM t", "3")

@@ -64,6 +64,20 @@ func (a *attempt) acquire(ctx context.Context) error {
 	return nil
 }
 
+// relinquish gives up the claims of a job that has ended well. A claim that stays
+// because the target is away only means that the next job has to ask for it.
+func (a *attempt) relinquish(ctx context.Context) {
+	for _, g := range a.groups {
+		c, ok := g.committer.(connectors.Relinquisher)
+		if !ok {
+			continue
+		}
+		if err := c.Relinquish(ctx); err != nil {
+			a.cfg.Logger.Warn("a target stays claimed by the job that has ended", "job", a.cfg.Name, "target", g.name, "error", err)
+		}
+	}
+}
+
 // commit makes the epoch of m visible in a group's targets.
 func (a *attempt) commit(ctx context.Context, g *group, m *checkpoint.Manifest, sum string) error {
 	id := connectors.CommitID{Job: a.job, Attempt: a.n, Epoch: m.Epoch, Prev: m.Prev, Checksum: sum}

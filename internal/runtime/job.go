@@ -176,10 +176,7 @@ func (a *attempt) newCoordinator() error {
 	for _, g := range a.groups {
 		s.Groups = append(s.Groups, checkpoint.Group{Name: g.name, Nodes: g.nodes})
 	}
-	s.Bounded = true
-	for _, n := range a.cfg.Plan.Nodes {
-		s.Bounded = s.Bounded && (n.Source == nil || n.Source.Bounded)
-	}
+	s.Bounded = a.bounded()
 	isSource := map[checkpoint.TaskID]bool{}
 	for _, t := range a.sources {
 		s.Sources = append(s.Sources, t.id)
@@ -212,6 +209,11 @@ func (j *Job) runOnce(ctx context.Context, r *running) (stopped bool, err error)
 	}
 	r.cancel()
 	r.exec.wg.Wait()
+	if r.endedWell() {
+		rctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+		r.relinquish(rctx)
+		cancel()
+	}
 	cerr := r.close()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -222,6 +224,12 @@ func (j *Job) runOnce(ctx context.Context, r *running) (stopped bool, err error)
 		return false, context.Cause(ctx)
 	}
 	return r.stopped, cerr
+}
+
+func (r *running) endedWell() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.finished && !r.failed
 }
 
 // loop runs attempts by the restart strategy.

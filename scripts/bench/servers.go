@@ -195,6 +195,8 @@ func benchPostgres() error {
 	for _, c := range []struct{ name, ddl, mode, key, conflict string }{
 		{"append", "a bigint, b bigint, p bigint", "append", "", ""},
 		{"upsert, few keys", "a bigint PRIMARY KEY, b bigint, p bigint", "upsert", ", PRIMARY KEY (a)", " ON CONFLICT (a) DO UPDATE SET b = excluded.b, p = excluded.p"},
+		{"upsert, many keys", "a bigint, b bigint, p bigint, PRIMARY KEY (b, p)", "upsert", ", PRIMARY KEY (b, p)", " ON CONFLICT (b, p) DO UPDATE SET a = excluded.a"},
+		{"wal, many keys", "a bigint, b bigint, p bigint, PRIMARY KEY (b, p)", "wal", ", PRIMARY KEY (b, p)", " ON CONFLICT (b, p) DO UPDATE SET a = excluded.a"},
 		{"wal, few keys", "a bigint PRIMARY KEY, b bigint, p bigint", "wal", ", PRIMARY KEY (a)", " ON CONFLICT (a) DO UPDATE SET b = excluded.b, p = excluded.p"},
 	} {
 		clean := func() error {
@@ -205,7 +207,7 @@ func benchPostgres() error {
 			if err := clean(); err != nil {
 				return 0, err
 			}
-			return loadByHand(db, m, c.conflict)
+			return loadByHand(db, m, c.conflict, strings.Contains(c.ddl, "(b, p)"))
 		})
 		if err != nil {
 			return err
@@ -225,20 +227,28 @@ INSERT INTO t SELECT auction, bidder, price FROM bid;`, c.key, pg.DSN(), c.mode)
 	return nil
 }
 
-func loadByHand(db *sql.DB, m *bids, conflict string) (time.Duration, error) {
+func loadByHand(db *sql.DB, m *bids, conflict string, twoKeys bool) (time.Duration, error) {
 	const batch = 10_000
+	order := "a"
+	if twoKeys {
+		order = "b, p"
+	}
 	start := time.Now()
 	var cols [3][]int64
 	flush := func() error {
 		if conflict != "" {
 			// The last row of a key counts.
-			last := make(map[int64]int, len(cols[0]))
-			for i, k := range cols[0] {
-				last[k] = i
+			key := func(i int) [2]int64 { return [2]int64{cols[0][i]} }
+			if twoKeys {
+				key = func(i int) [2]int64 { return [2]int64{cols[1][i], cols[2][i]} }
+			}
+			last := make(map[[2]int64]int, len(cols[0]))
+			for i := range cols[0] {
+				last[key(i)] = i
 			}
 			n := 0
 			for i := range cols[0] {
-				if last[cols[0][i]] == i {
+				if last[key(i)] == i {
 					cols[0][n], cols[1][n], cols[2][n] = cols[0][i], cols[1][i], cols[2][i]
 					n++
 				}
@@ -247,7 +257,7 @@ func loadByHand(db *sql.DB, m *bids, conflict string) (time.Duration, error) {
 				cols[k] = cols[k][:n]
 			}
 		}
-		_, err := db.Exec("INSERT INTO t SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) ORDER BY 1"+conflict,
+		_, err := db.Exec("INSERT INTO t SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS u(a, b, p) ORDER BY "+order+conflict,
 			pq.Array(cols[0]), pq.Array(cols[1]), pq.Array(cols[2]))
 		for k := range cols {
 			cols[k] = cols[k][:0]
