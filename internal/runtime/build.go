@@ -150,6 +150,7 @@ func (a *attempt) connect(t *task, subtask int, of map[*stage][]*task) {
 		at[n.plan.ID] = n
 	}
 	for _, n := range t.chain.nodes {
+		t.holds = t.holds || n.plan.WindowAgg != nil && a.bounded()
 		for _, e := range a.graph.inner[n.plan.ID] {
 			n.outs = append(n.outs, local{node: at[e.to.ID], port: e.input})
 		}
@@ -159,6 +160,16 @@ func (a *attempt) connect(t *task, subtask int, of map[*stage][]*task) {
 		n.errs = a.newLetters(t, subtask, n.plan.ID, plan.Errors, of)
 		n.late = a.newLetters(t, subtask, n.plan.ID, plan.Late, of)
 	}
+}
+
+// bounded reports that every source of the job ends by itself.
+func (a *attempt) bounded() bool {
+	for _, n := range a.cfg.Plan.Nodes {
+		if n.Source != nil && !n.Source.Bounded {
+			return false
+		}
+	}
+	return true
 }
 
 func (a *attempt) newLetters(t *task, subtask, node int, port plan.Port, of map[*stage][]*task) *letters {
@@ -182,7 +193,7 @@ func (a *attempt) newExchange(t *task, subtask int, e edge, of map[*stage][]*tas
 	}
 	for _, c := range to {
 		x.targets = append(x.targets, &target{outlet: c.box.addPort(t.wake), wm: types.MinTime, sent: types.MinTime})
-		c.in = append(c.in, inPort{input: e.input, wm: types.MinTime})
+		c.in = append(c.in, inPort{input: e.input, wm: types.MinTime, edge: a.graph.edgeID(e), together: a.graph.together(e.from)})
 	}
 	x.sub = make([]uint16, groups)
 	for g := range groups {

@@ -93,6 +93,21 @@ func (g *graph) consumers(node int, port plan.Port) []edge {
 	return out
 }
 
+// edgeID numbers the edges into a node.
+func (g *graph) edgeID(e edge) int { return e.input*len(g.plan.Nodes) + e.from.ID }
+
+// together reports whether all subtasks of a node see the watermarks of all subtasks
+// before them: those behind an exchange do, a source's do not.
+func (g *graph) together(n *plan.Node) bool {
+	head := g.of[n.ID].nodes[0]
+	for _, in := range head.Inputs {
+		if in.Exchange == plan.Forward {
+			return false
+		}
+	}
+	return len(head.Inputs) > 0
+}
+
 // schemaOf is the schema of an edge's rows.
 func schemaOf(p *plan.Plan, e plan.Edge) types.Schema {
 	if e.Port != plan.Rows {

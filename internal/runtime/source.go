@@ -82,7 +82,7 @@ func (t *sourceTask) step(ctx context.Context) (progress, done bool, err error) 
 // drain tells the coordinator that there are no more rows. Until it lets End go the
 // task is idle: it holds back nobody's watermark, and nobody's fires because of it.
 func (t *sourceTask) drain() {
-	t.drained, t.wantIdle = true, true
+	t.drained, t.wantIdle = true, !t.holds
 	t.run.event(checkpoint.Drained{Task: t.id})
 }
 

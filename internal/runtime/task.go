@@ -29,6 +29,9 @@ type task struct {
 	gathered int64 // tick at which something gathered was first seen; 0 for nothing
 	turn     int   // port to look at first
 	mergedWM int64
+	// holds: not idle downstream even when all input is, because the chain keeps windows
+	// that the end of the input lets go. Of bounded jobs, whose end comes.
+	holds    bool
 	wantIdle bool
 	idle     bool // told downstream
 	endDue   bool
@@ -47,11 +50,15 @@ type task struct {
 
 // inPort is what a task knows of a port of its mailbox.
 type inPort struct {
-	input   int // of the head's operator
-	wm      int64
-	idle    bool
-	ended   bool
-	aligned bool
+	input int // of the head's operator
+	// edge tells which ports come from the same edge of the plan; together that its
+	// producers fall silent and wake together.
+	edge     int
+	together bool
+	wm       int64
+	idle     bool
+	ended    bool
+	aligned  bool
 }
 
 // flight is a sealed epoch that is not complete yet.
@@ -188,16 +195,21 @@ func (t *task) handle(i int, m stream.Message) {
 }
 
 // merge computes the watermark over the live ports and tells the chain. Idle ports
-// are left out, ended ones count as the end of time, which is reached only when all
-// have ended or are at it: an idle port may yet bring the rows that its own end lets go.
+// are left out; when all are idle it is the highest of theirs, so that it does not
+// depend on the order in which they fell silent. Ended ports count as the end of
+// time, which is reached only when all have ended or are at it: an idle port may yet
+// bring the rows that its own end lets go.
 func (t *task) merge() {
-	wm, live, idle, ended := types.MaxTime, 0, 0, 0
+	wm, high, live, idle, ended := types.MaxTime, types.MinTime, 0, 0, 0
 	for i := range t.in {
 		switch p := &t.in[i]; {
 		case p.ended:
 			ended++
-		case p.idle:
+		case p.idle && t.leftOut(p):
 			idle++
+			if p.wm < types.MaxTime {
+				high = max(high, p.wm)
+			}
 		case p.wm < types.MaxTime:
 			live++
 			wm = min(wm, p.wm)
@@ -205,7 +217,7 @@ func (t *task) merge() {
 	}
 	t.wantIdle = live == 0 && idle > 0
 	if t.wantIdle {
-		return
+		wm = high
 	}
 	if ended == len(t.in) {
 		t.endDue = true
@@ -214,6 +226,21 @@ func (t *task) merge() {
 		t.mergedWM, t.moved = wm, true
 		t.chain.nodes[0].advance(wm)
 	}
+}
+
+// leftOut reports whether an idle port does not count. The subtasks of an operator that
+// all see the same inputs fall silent and wake together: one that is still idle when
+// another has woken has yet to fire, and holds time back until it has.
+func (t *task) leftOut(p *inPort) bool {
+	if !p.together {
+		return true
+	}
+	for i := range t.in {
+		if q := &t.in[i]; q.edge == p.edge && !q.idle {
+			return false
+		}
+	}
+	return true
 }
 
 // toAll sends a control message to every consumer.
