@@ -23,6 +23,7 @@ type feed struct {
 	tables map[string][][]byte
 	limit  int // rows of each table that may be read
 	chunk  int // most rows in a chunk
+	splits int // row i is of split i modulo this; 0 is 1
 
 	fence   connectors.Fence
 	rows    map[string]int // live rows of the sink
@@ -71,7 +72,7 @@ func (f *feed) connector() connectors.Connector {
 	return connectors.Connector{
 		Name: "feed",
 		Capabilities: func(map[string]string, bool) (connectors.Capabilities, error) {
-			return connectors.Capabilities{CanRead: true, CanWrite: true, Bounded: true, Splits: 1, Replayable: true,
+			return connectors.Capabilities{CanRead: true, CanWrite: true, Bounded: true, Splits: max(1, f.splits), Replayable: true,
 				Upserts: true, Changelog: true, Commit: true, ForceCommit: true}, nil
 		},
 		OpenSource: func(_ context.Context, c connectors.Config) (connectors.Source, error) {
@@ -87,13 +88,26 @@ type feedSource struct {
 }
 
 func (s *feedSource) Splits(context.Context) ([]connectors.Split, error) {
-	return []connectors.Split{{ID: "0"}}, nil
+	var out []connectors.Split
+	for i := range max(1, s.f.splits) {
+		out = append(out, connectors.Split{ID: fmt.Sprint(i)})
+	}
+	return out, nil
 }
 
 func (s *feedSource) Close() error { return nil }
 
-func (s *feedSource) Open(ctx context.Context, _ connectors.Split, pos connectors.Position) (connectors.Reader, error) {
-	r := &feedReader{s: s}
+func (s *feedSource) Open(ctx context.Context, split connectors.Split, pos connectors.Position) (connectors.Reader, error) {
+	r := &feedReader{s: s, rows: s.f.tables[s.table]}
+	if n := s.f.splits; n > 1 {
+		all := r.rows
+		r.rows = nil
+		for i := range all {
+			if fmt.Sprint(i%n) == split.ID {
+				r.rows = append(r.rows, all[i])
+			}
+		}
+	}
 	if pos != nil {
 		if err := json.Unmarshal(pos, &r.next); err != nil {
 			return nil, sqlerr.Internalf("position %q", pos)
@@ -104,6 +118,7 @@ func (s *feedSource) Open(ctx context.Context, _ connectors.Split, pos connector
 
 type feedReader struct {
 	s    *feedSource
+	rows [][]byte // of this split
 	next int
 	told bool
 }
@@ -114,7 +129,7 @@ func (r *feedReader) Next(ctx context.Context) (*connectors.Chunk, error) {
 	defer stop()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	all := f.tables[r.s.table]
+	all := r.rows
 	for r.next < len(all) && r.next >= f.limit {
 		if !r.told {
 			r.told = true

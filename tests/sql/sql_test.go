@@ -42,7 +42,8 @@ type runner struct {
 	file  string
 	ddl   map[string]string // our declarations by name
 	order []string
-	lines int // of the largest table
+	lines int      // of the largest table
+	last  []string // rows of the last query
 }
 
 var watermark = regexp.MustCompile(`(?is),\s*WATERMARK FOR .*$`)
@@ -51,10 +52,11 @@ var watermark = regexp.MustCompile(`(?is),\s*WATERMARK FOR .*$`)
 //
 //	table NAME        columns on the first line, then a JSON row a line
 //	events NAME W=n   lines of second:key,value; the table is (k, v, ts) with a delay of n
-//	view              a CREATE VIEW
+//	view NAME [ours]  a CREATE VIEW; ours: PostgreSQL does not know its words
 //	query [pg]        the rows, sorted; pg: PostgreSQL answers the same text alike
-//	postgres          PostgreSQL's answer to another spelling, for comparison by eye
-//	error             the message as it is shown
+//	postgres          the last query in PostgreSQL's words: the same rows
+//	run               statements one after another, as at the prompt, and what each gives
+//	error             the message of the last statement, as it is shown
 //	reset             forget all tables
 func (r *runner) command(t *testing.T, d *datadriven.TestData) string {
 	switch d.Cmd {
@@ -65,16 +67,23 @@ func (r *runner) command(t *testing.T, d *datadriven.TestData) string {
 		r.events(t, d)
 	case "view":
 		r.declare(d.CmdArgs[0].Key, d.Input)
-		r.exec(t, d.Input)
+		if !d.HasArg("ours") {
+			r.exec(t, d.Input)
+		}
 	case "reset":
 		r.ddl, r.order, r.lines = nil, nil, 0
 		r.feed.tables = make(map[string][][]byte)
 	case "query":
 		return r.query(t, d)
 	case "postgres":
-		rows := r.pg.Rows(t, r.db, d.Input)
-		sort.Strings(rows)
-		return textOf(rows)
+		want := r.pg.Rows(t, r.db, strings.TrimSuffix(strings.TrimSpace(d.Input), ";"))
+		sort.Strings(want)
+		if strings.Join(r.last, "\n") != strings.Join(want, "\n") {
+			t.Fatalf("%s: PostgreSQL gives\n%s\nwe gave\n%s", d.Pos, textOf(want), textOf(r.last))
+		}
+		return "the same\n"
+	case "run":
+		return r.prompt(t, d.Input)
 	case "error":
 		return r.fails(t, d.Input)
 	default:
@@ -201,6 +210,7 @@ func (r *runner) query(t *testing.T, d *datadriven.TestData) string {
 			t.Fatalf("%s: PostgreSQL gives another relation\n%s\nwe give\n%s", d.Pos, strings.Join(want, "\n"), strings.Join(first, "\n"))
 		}
 	}
+	r.last = first
 	return textOf(first)
 }
 
@@ -318,6 +328,60 @@ func start(ctx context.Context, e *engine.Engine, job string) (*engine.Job, erro
 		return nil, err
 	}
 	return e.Run(ctx, f, engine.Start{})
+}
+
+// prompt runs statements over the declarations and prints what each gives; it stops at
+// the first that fails.
+func (r *runner) prompt(t *testing.T, input string) string {
+	e, err := r.open(variant{parallelism: 2}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close(context.Background())
+	s := e.NewSession()
+	if _, err := describe(s, r.declarations()); err != nil {
+		t.Fatal(err)
+	}
+	script, err := s.Parse(input)
+	if err != nil {
+		return sqlerr.Render(err, input)
+	}
+	var out strings.Builder
+	for i := range script.Statements {
+		res, err := s.Exec(context.Background(), script, i)
+		if err != nil {
+			return out.String() + sqlerr.Render(err, input)
+		}
+		out.WriteString(shown(t, res))
+	}
+	return out.String()
+}
+
+// shown is a statement's result as text.
+func shown(t *testing.T, res *engine.Result) string {
+	switch {
+	case res.Query != nil:
+		defer res.Query.Stop()
+		rows, err := fold(context.Background(), res.Query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Join(res.Query.Schema.Names(), "|") + "\n" + textOf(rows)
+	case res.Job != nil:
+		if err := res.Job.Wait(); err != nil {
+			t.Fatal(err)
+		}
+		return res.Tag + "\n"
+	case res.Text != "":
+		return strings.TrimRight(res.Text, "\n") + "\n"
+	case res.Columns != nil:
+		lines := []string{strings.Join(res.Columns, "|")}
+		for _, row := range res.Rows {
+			lines = append(lines, strings.Join(row, "|"))
+		}
+		return strings.Join(lines, "\n") + "\n"
+	}
+	return res.Tag + "\n"
 }
 
 // fails gives the message of a statement that is refused.
