@@ -25,6 +25,9 @@ func NumberLit(digits string, pos sqlerr.Pos) (*Expr, error) {
 	if err != nil {
 		if se := sqlerr.As(err); se != nil {
 			se.Pos = pos
+			if se.Code == sqlerr.CodeNumericOutOfRange {
+				se.Hint = "DECIMAL holds 38 digits; for a DOUBLE write CAST('" + digits + "' AS DOUBLE)."
+			}
 		}
 		return nil, err
 	}

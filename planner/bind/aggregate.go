@@ -90,6 +90,11 @@ func (x *exprBinder) aggregate(c *parser.CallExpr, f expr.AggFunc) (*expr.Expr, 
 			return nil, err
 		}
 		a.args[i] = e
+		if c.Distinct {
+			if err := groupable(t, c.Args[i].Extent().Pos, "DISTINCT"); err != nil {
+				return nil, err
+			}
+		}
 	}
 	a.typ = result
 	if c.Filter != nil {

@@ -61,7 +61,10 @@ func (b *Binder) selectCore(s *parser.Select, with *cte) (logical.Node, error) {
 		return p, nil
 	}
 	d := &logical.GroupAgg{Input: p, Clause: logical.ClauseDistinct, Pos: s.Pos}
-	for i := range items {
+	for i, it := range items {
+		if err := groupable(it.e.Type, it.e.Pos, "DISTINCT"); err != nil {
+			return nil, err
+		}
 		d.Keys = append(d.Keys, i)
 	}
 	return d, nil

@@ -35,7 +35,7 @@ func (b *Binder) setOp(op *parser.SetOp, with *cte) (logical.Node, error) {
 	want := make([]types.Type, nl)
 	for i, l := range left.Columns() {
 		r := right.Columns()[i]
-		t, ok := commonType([]types.Type{l.Type, r.Type})
+		t, ok := commonType([]types.Type{openType(left, i), openType(right, i)})
 		if !ok {
 			return nil, sqlerr.New(sqlerr.CodeDatatypeMismatch, op.Right.Extent().Pos, "UNION types %s and %s cannot be matched", l.Type, r.Type).
 				WithDetail("Column %d, %q.", i+1, l.Name)
@@ -43,6 +43,12 @@ func (b *Binder) setOp(op *parser.SetOp, with *cte) (logical.Node, error) {
 		want[i] = t
 	}
 	names := logical.Schema(left).Names()
+	if left, err = closeLiterals(left, want); err != nil {
+		return nil, err
+	}
+	if right, err = closeLiterals(right, want); err != nil {
+		return nil, err
+	}
 	if left, err = columnsAs(left, want, names); err != nil {
 		return nil, err
 	}
@@ -53,6 +59,50 @@ func (b *Binder) setOp(op *parser.SetOp, with *cte) (logical.Node, error) {
 		return &logical.Union{In: append(append([]logical.Node(nil), u.In...), right)}, nil
 	}
 	return &logical.Union{In: []logical.Node{left, right}}, nil
+}
+
+// openLiteral gives the literal of a branch's select list that had no type of its own
+// ('x', NULL) and became TEXT for want of a better one; nil for any other column.
+func openLiteral(n logical.Node, i int) *expr.Expr {
+	p, ok := n.(*logical.Project)
+	if !ok || p.Exprs[i].Kind != expr.Literal || p.Exprs[i].Type != types.TText {
+		return nil
+	}
+	v := *p.Exprs[i].Val
+	v.Type = types.Type{}
+	return expr.LitAt(v, p.Exprs[i].Pos)
+}
+
+func openType(n logical.Node, i int) types.Type {
+	if openLiteral(n, i) != nil {
+		return types.Type{}
+	}
+	return n.Columns()[i].Type
+}
+
+// closeLiterals gives the open literals of a branch the types of the other branch.
+func closeLiterals(n logical.Node, want []types.Type) (logical.Node, error) {
+	var out *logical.Project
+	for i, t := range want {
+		e := openLiteral(n, i)
+		if e == nil || t == types.TText {
+			continue
+		}
+		closed, err := coerce(e, t)
+		if err != nil {
+			return nil, err
+		}
+		if out == nil {
+			p := *n.(*logical.Project)
+			p.Exprs = append([]*expr.Expr(nil), p.Exprs...)
+			out = &p
+		}
+		out.Exprs[i] = closed
+	}
+	if out == nil {
+		return n, nil
+	}
+	return out, nil
 }
 
 // columnsAs casts columns implicitly to the wanted types.
