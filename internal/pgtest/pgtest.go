@@ -70,7 +70,7 @@ func (s *Server) Rows(t testing.TB, db *sql.DB, query string, args ...any) []str
 func Query(db *sql.DB, query string, args ...any) ([]string, error) {
 	// A row's text form is the server's: the driver would turn times and numbers into
 	// Go's.
-	rows, err := db.Query("SELECT ROW(q.*)::text FROM ("+query+") AS q", args...)
+	rows, err := db.Query("SELECT ROW(q.*)::text FROM ("+query+"\n) AS q", args...)
 	if err != nil {
 		return nil, err
 	}
