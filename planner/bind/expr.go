@@ -50,7 +50,7 @@ func (x *exprBinder) bind(e parser.Expr) (*expr.Expr, error) {
 		}
 		return x.sc.column(e)
 	case *parser.NumberLit:
-		return number(e.Text, e.Pos)
+		return expr.NumberLit(e.Text, e.Pos)
 	case *parser.StringLit:
 		return expr.StringLit(e.Value, e.Pos), nil
 	case *parser.BoolLit:
@@ -156,7 +156,7 @@ func (x *exprBinder) unary(e *parser.UnaryExpr) (*expr.Expr, error) {
 		return expr.ResolveCall("not", []*expr.Expr{arg}, e.Pos)
 	case parser.OpNeg:
 		if n, ok := e.X.(*parser.NumberLit); ok {
-			return number("-"+n.Text, e.Pos)
+			return expr.NumberLit("-"+n.Text, e.Pos)
 		}
 		return x.call("-", e.Pos, e.X)
 	}

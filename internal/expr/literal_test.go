@@ -1,4 +1,4 @@
-package bind
+package expr
 
 import (
 	"testing"
@@ -31,7 +31,7 @@ func TestNumbers(t *testing.T) {
 		{"1e-3", "0.001", types.TDecimal(4, 3)},
 		{"00012.5", "12.5", types.TDecimal(3, 1)},
 	} {
-		e, err := number(c.text, 1)
+		e, err := NumberLit(c.text, 1)
 		if err != nil {
 			t.Errorf("%s: %v", c.text, err)
 			continue
@@ -41,7 +41,7 @@ func TestNumbers(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"123456789012345678901234567890123456789", "1e39", "1e99999", "0.123456789012345678901234567890123456789"} {
-		if _, err := number(text, 7); sqlerr.CodeOf(err) != sqlerr.CodeNumericOutOfRange || sqlerr.As(err).Pos != 7 {
+		if _, err := NumberLit(text, 7); sqlerr.CodeOf(err) != sqlerr.CodeNumericOutOfRange || sqlerr.As(err).Pos != 7 {
 			t.Errorf("%s: got %v, want out of range at 7", text, err)
 		}
 	}
