@@ -1,6 +1,9 @@
 package bind
 
 import (
+	"strconv"
+	"strings"
+
 	"github.com/streamsql/streamsql/internal/expr"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/internal/types"
