@@ -105,7 +105,7 @@ func TestNexmark(t *testing.T) {
 		}
 		checkRun(t, q.compile(t), b, predicate, outputs, q.name)
 	}
-	if got := mustBind(t, "0.908 * price", bidSchema).Type; got != types.TDecimal(22, 3) {
+	if got := mustBind(t, "0.908 * price", bidSchema).Type; got != types.TDecimal(23, 3) {
 		t.Errorf("0.908 * price is %s", got)
 	}
 }

