@@ -1,6 +1,6 @@
 // Package engine runs statements: it owns the catalog, the settings and the jobs of a
-// process, and is what an embedder imports. Open gives an Engine; Run starts a file as
-// a job; a Session executes statements one by one, as a prompt does.
+// process, and is what an embedder imports. Open gives an Engine; Load and Run start a
+// file as a job; a Session executes statements one by one, as a prompt does.
 package engine
 
 import (
@@ -13,14 +13,11 @@ import (
 	"path/filepath"
 	"runtime"
 	"sort"
-	"sync"
 
 	"github.com/streamsql/streamsql/checkpoint"
 	"github.com/streamsql/streamsql/checkpoint/dirstore"
 	"github.com/streamsql/streamsql/connectors"
 	"github.com/streamsql/streamsql/connectors/all"
-	"github.com/streamsql/streamsql/connectors/nats/embedded"
-	"github.com/streamsql/streamsql/internal/sqlerr"
 )
 
 // Version is the program's version; it stands in every manifest.
@@ -45,7 +42,7 @@ type Options struct {
 	// Stdout is the target of console tables, Format their default format.
 	Stdout io.Writer
 	Format string
-	Log    *slog.Logger
+	Log    *slog.Logger // nil for none
 	// Connectors are an embedder's own, beside the built-in ones.
 	Connectors []connectors.Connector
 	// BatchRows bounds the rows of a batch; 0 is the default. Tests cut with it.
@@ -54,22 +51,19 @@ type Options struct {
 
 // Engine is one process's catalog and jobs. Its methods are safe for concurrent use.
 type Engine struct {
-	ctx     context.Context // of the jobs: not of the call that starts them
-	cancel  context.CancelFunc
-	opts    Options
-	temp    bool
-	base    settings
-	store   *dirstore.Store
-	mu      sync.Mutex
-	jobs    map[string]*Job
-	nats    *embedded.Server
-	natsErr error
-	closed  bool
+	ctx    context.Context // of the jobs: not of the call that starts them
+	cancel context.CancelFunc
+	opts   Options
+	temp   bool
+	base   settings
+	store  *dirstore.Store
+	jobs   registry
+	nats   ownServer
 }
 
 // Open opens the data directory. It starts no job and no server.
 func Open(ctx context.Context, o Options) (*Engine, error) {
-	e := &Engine{opts: o, base: settings{}, jobs: make(map[string]*Job)}
+	e := &Engine{opts: o, base: settings{}}
 	if e.opts.Log == nil {
 		e.opts.Log = slog.New(slog.DiscardHandler)
 	}
@@ -95,7 +89,7 @@ func Open(ctx context.Context, o Options) (*Engine, error) {
 	}
 	store, err := dirstore.Open(filepath.Join(e.opts.DataDir, "checkpoints"))
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, e.removeTemp())
 	}
 	e.store = store
 	e.ctx, e.cancel = context.WithCancel(context.WithoutCancel(ctx))
@@ -111,53 +105,39 @@ func (e *Engine) DataDir() string { return e.opts.DataDir }
 // Store is where the engine's checkpoints lie.
 func (e *Engine) Store() checkpoint.Store { return e.store }
 
-// Close stops all jobs after a last checkpoint and ends the embedded server.
+// Close stops all jobs after a last checkpoint, ends the queries, and then the embedded
+// server. When ctx ends first the jobs are cancelled: their last complete checkpoint
+// stays. A second Close does nothing.
 func (e *Engine) Close(ctx context.Context) error {
-	e.mu.Lock()
-	e.closed = true
-	jobs := make([]*Job, 0, len(e.jobs))
-	for _, j := range e.jobs {
-		jobs = append(jobs, j)
+	jobs, first := e.jobs.close()
+	if !first {
+		return nil
 	}
-	e.mu.Unlock()
-	sort.Slice(jobs, func(a, b int) bool { return jobs[a].Name < jobs[b].Name })
-	var errs []error
-	for _, j := range jobs {
-		if j.Running() {
-			errs = append(errs, j.Stop(ctx, ""))
-		}
+	errs := make([]error, len(jobs))
+	done := make(chan struct{})
+	for i, j := range jobs {
+		go func() {
+			errs[i] = j.stopIfRunning(ctx)
+			done <- struct{}{}
+		}()
+	}
+	for range jobs {
+		<-done
 	}
 	e.cancel()
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.nats != nil {
-		e.nats.Shutdown()
+	for _, j := range jobs {
+		<-j.Done()
 	}
-	if e.temp {
-		errs = append(errs, os.RemoveAll(e.opts.DataDir))
-	}
-	return errors.Join(errs...)
+	e.jobs.queries.Wait()
+	e.nats.close()
+	return errors.Join(append(errs, e.removeTemp())...)
 }
 
-// NATSURL gives the server of nats tables without a url, starting the embedded one
-// when there is none.
-func (e *Engine) NATSURL() (string, error) {
-	if e.opts.NATSURL != "" {
-		return e.opts.NATSURL, nil
+func (e *Engine) removeTemp() error {
+	if !e.temp {
+		return nil
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.nats == nil && e.natsErr == nil {
-		dir := e.opts.NATSStoreDir
-		if dir == "" {
-			dir = filepath.Join(e.opts.DataDir, "nats")
-		}
-		e.nats, e.natsErr = embedded.Start(dir, embedded.Options{})
-	}
-	if e.natsErr != nil {
-		return "", e.natsErr
-	}
-	return e.nats.URL(), nil
+	return os.RemoveAll(e.opts.DataDir)
 }
 
 // connector looks a connector up by name; extra is the one a query brings along.
@@ -196,47 +176,4 @@ func (e *Engine) lookup(name string) (string, bool) {
 		return v, true
 	}
 	return os.LookupEnv(name)
-}
-
-// Job finds a job of this process by name.
-func (e *Engine) Job(name string) (*Job, bool) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	j, ok := e.jobs[name]
-	return j, ok
-}
-
-// Jobs lists the jobs of this process by name.
-func (e *Engine) Jobs() []*Job {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	out := make([]*Job, 0, len(e.jobs))
-	for _, j := range e.jobs {
-		out = append(out, j)
-	}
-	sort.Slice(out, func(a, b int) bool { return out[a].Name < out[b].Name })
-	return out
-}
-
-// add files a running job under its name, which no other running job may have.
-func (e *Engine) add(name string, start func() (*Job, error)) (*Job, error) {
-	e.mu.Lock()
-	if e.closed {
-		e.mu.Unlock()
-		return nil, sqlerr.New(sqlerr.CodeCancelled, 0, "the engine is closed")
-	}
-	if old := e.jobs[name]; old != nil && old.Running() {
-		e.mu.Unlock()
-		return nil, sqlerr.New(sqlerr.CodeDuplicateTable, 0, "job %q is running", name).
-			WithHint("Stop it with STOP JOB, or give this one another name with SET 'job.name' = '…'.")
-	}
-	e.mu.Unlock()
-	j, err := start()
-	if err != nil {
-		return nil, err
-	}
-	e.mu.Lock()
-	e.jobs[name] = j
-	e.mu.Unlock()
-	return j, nil
 }

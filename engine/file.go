@@ -8,7 +8,6 @@ import (
 	"github.com/streamsql/streamsql/internal/catalog"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/parser"
-	"github.com/streamsql/streamsql/planner"
 )
 
 // File is a job's text: declarations, then SETs, then its outputs.
@@ -35,6 +34,9 @@ func (e *Engine) Load(name, text string) (*File, error) {
 		return nil, err
 	}
 	f := &File{Name: name, SQL: script.Text(), script: script, snap: catalog.Empty, settings: e.base.clone()}
+	if f.Name == "" {
+		f.Name = "job"
+	}
 	for _, st := range script.Statements {
 		if err := f.add(e, st); err != nil {
 			return nil, script.Fix(err)
@@ -85,21 +87,37 @@ func (f *File) Queries() []*parser.QueryStmt {
 	return out
 }
 
-// Explain gives the plan of the whole file as text.
-func (e *Engine) Explain(f *File) (string, error) {
+// Transient reports that all that the job writes is gone with the process: it prints
+// or counts rows.
+func (e *Engine) Transient(f *File) (bool, error) {
 	p, err := e.plan(f.spec(Start{}), nil)
 	if err != nil {
-		return "", f.script.Fix(err)
+		return false, f.script.Fix(err)
 	}
-	return planner.Explain(p), nil
+	find := e.connector(nil)
+	for _, n := range p.Nodes {
+		if n.Sink == nil {
+			continue
+		}
+		c, ok := find(n.Sink.Connector)
+		if !ok || c.Capabilities == nil {
+			return false, nil
+		}
+		caps, err := c.Capabilities(n.Sink.Options, true)
+		if err != nil || !caps.Transient {
+			return false, f.script.Fix(err)
+		}
+	}
+	return true, nil
 }
 
 func (f *File) spec(how Start) jobSpec {
-	return jobSpec{name: f.Name, src: f.SQL, outputs: f.outputs, snap: f.snap, settings: f.settings, how: how}
+	return jobSpec{name: f.Name, src: f.SQL, outputs: f.outputs, snap: f.snap, settings: f.settings, how: how, fix: f.script.Fix}
 }
 
 // Run starts the file as one job: all its outputs share one DAG and one checkpoint. A
-// SELECT beside INSERTs prints through the console connector.
+// SELECT beside INSERTs prints through the console connector. The job goes on when ctx
+// ends; only its start is given up then.
 func (e *Engine) Run(ctx context.Context, f *File, how Start) (*Job, error) {
 	n := 0
 	for _, st := range f.outputs {
@@ -109,12 +127,12 @@ func (e *Engine) Run(ctx context.Context, f *File, how Start) (*Job, error) {
 			}
 		}
 	}
-	j, err := e.start(ctx, f.spec(how))
-	return j, f.script.Fix(err)
+	return e.start(ctx, f.spec(how))
 }
 
 // Query starts one SELECT of the file.
 func (e *Engine) Query(ctx context.Context, f *File, q *parser.QueryStmt) (*Query, error) {
-	r, err := e.query(ctx, q, f.SQL, f.snap, f.settings)
-	return r, f.script.Fix(err)
+	spec := f.spec(Start{})
+	spec.outputs = []parser.Statement{q}
+	return e.query(ctx, q, spec)
 }

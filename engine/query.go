@@ -2,109 +2,76 @@ package engine
 
 import (
 	"context"
-	"io"
 	"sync"
 
-	"github.com/streamsql/streamsql/connectors"
-	"github.com/streamsql/streamsql/internal/stream"
+	"github.com/streamsql/streamsql/internal/runtime"
 	"github.com/streamsql/streamsql/internal/types"
 	"github.com/streamsql/streamsql/internal/vec"
+	"github.com/streamsql/streamsql/parser"
+	"github.com/streamsql/streamsql/planner"
+	"github.com/streamsql/streamsql/planner/plan"
 )
 
-// queryConnector is the name of the sink that the rows of a SELECT go to. It cannot be
-// named in WITH (…).
-const queryConnector = "query"
-
-// rowPipe hands the rows of a SELECT from its sink to the reader of the query. It
-// holds the sink back while nobody reads.
-type rowPipe struct {
-	schema types.Schema
-	rows   chan *vec.Batch
-	done   chan struct{} // closed when the job has ended; err is set before
-	gone   chan struct{} // closed when the reader stopped
-	once   sync.Once
-	err    error
+// Query is a running SELECT. Whoever got it reads it to its end or stops it; one
+// goroutine reads.
+type Query struct {
+	Schema types.Schema
+	// Bounded: the rows end by themselves; what is left after the changes is the result.
+	Bounded bool
+	// Updating: rows may be taken back.
+	Updating bool
+	plan     *plan.Plan
+	job      *runtime.Job
+	pipe     *rowPipe
+	fix      func(error) error
+	once     sync.Once
 }
 
-func newRowPipe(schema types.Schema) *rowPipe {
-	return &rowPipe{schema: schema, rows: make(chan *vec.Batch, 4), done: make(chan struct{}), gone: make(chan struct{})}
+// Next returns the next rows, which the caller releases; io.EOF after the last.
+// Positions of errors count in the text that was given to Load or Parse.
+func (q *Query) Next(ctx context.Context) (*vec.Batch, error) {
+	b, err := q.pipe.next(ctx)
+	return b, q.fix(err)
 }
 
-// finish says that no more rows come, for this reason.
-func (p *rowPipe) finish(err error) {
-	p.err = err
-	close(p.done)
+// Stop ends the query and waits until it has ended. It may be called again.
+func (q *Query) Stop() {
+	q.once.Do(func() {
+		q.pipe.stop()
+		q.job.Cancel()
+		q.pipe.drain()
+	})
 }
 
-// stop says that nobody reads any more.
-func (p *rowPipe) stop() { p.once.Do(func() { close(p.gone) }) }
+// Status tells how the query is doing.
+func (q *Query) Status() Status { return statusOf(q.job, q.plan) }
 
-// next returns the next rows; io.EOF after the last of a job that ended well.
-func (p *rowPipe) next(ctx context.Context) (*vec.Batch, error) {
-	select {
-	case b := <-p.rows:
-		return b, nil
-	default:
+// query plans and starts a SELECT; its rows come through the returned Query. spec has
+// the one output st.
+func (e *Engine) query(ctx context.Context, st *parser.QueryStmt, spec jobSpec) (*Query, error) {
+	pipe := newRowPipe()
+	conn := pipe.connector()
+	spec.name = "query"
+	p, err := e.plan(spec, &conn)
+	if err != nil {
+		return nil, spec.fix(err)
 	}
-	select {
-	case b := <-p.rows:
-		return b, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	case <-p.done:
-		select {
-		case b := <-p.rows:
-			return b, nil
-		default:
-		}
-		if p.err != nil {
-			return nil, p.err
-		}
-		return nil, io.EOF
+	schema, err := planner.OutputSchema(st.Query, spec.src, spec.snap, e.planOptions(spec.settings, &conn))
+	if err != nil {
+		return nil, spec.fix(err)
 	}
-}
-
-// connector makes the pipe a sink of the runtime.
-func (p *rowPipe) connector() connectors.Connector {
-	return connectors.Connector{
-		Name: queryConnector,
-		Doc:  "the rows of a SELECT",
-		Capabilities: func(map[string]string, bool) (connectors.Capabilities, error) {
-			return connectors.Capabilities{CanWrite: true, Upserts: true, Changelog: true, Early: true, Transient: true}, nil
-		},
-		OpenSink: func(context.Context, connectors.Config) (connectors.Sink, error) { return pipeSink{p}, nil },
+	done, err := e.jobs.query()
+	if err != nil {
+		return nil, err
 	}
-}
-
-type pipeSink struct{ p *rowPipe }
-
-func (pipeSink) Check(context.Context) error { return nil }
-func (pipeSink) Group() string               { return "" }
-func (pipeSink) Close() error                { return nil }
-
-func (pipeSink) Committer(context.Context, string, uint64) (connectors.Committer, error) {
-	return nil, nil
-}
-
-func (s pipeSink) OpenWriter(context.Context, connectors.WriterContext) (connectors.Writer, error) {
-	return pipeWriter(s), nil
-}
-
-type pipeWriter struct{ p *rowPipe }
-
-func (w pipeWriter) Write(ctx context.Context, b *vec.Batch) error {
-	c := b.Retain()
-	select {
-	case w.p.rows <- c:
-	case <-w.p.gone:
-		c.Release()
-	case <-ctx.Done():
-		c.Release()
-		return ctx.Err()
+	r, err := e.launch(ctx, spec, p, &conn)
+	if err != nil {
+		done()
+		return nil, spec.fix(err)
 	}
-	return nil
+	go func() {
+		pipe.finish(r.Wait())
+		done()
+	}()
+	return &Query{Schema: schema, Bounded: bounded(p), Updating: updating(p), plan: p, job: r, pipe: pipe, fix: spec.fix}, nil
 }
-
-func (pipeWriter) Flush(context.Context) error                        { return nil }
-func (pipeWriter) Seal(context.Context, stream.Epoch) ([]byte, error) { return nil, nil }
-func (pipeWriter) Close() error                                       { return nil }

@@ -30,11 +30,48 @@ func (s *Script) Text() string { return s.src.Text }
 
 // Fix gives err the position of its place in the text as typed.
 func (s *Script) Fix(err error) error {
+	return move(err, func(p sqlerr.Pos) sqlerr.Pos {
+		if p == 0 {
+			return 0
+		}
+		return s.src.Pos(int(p) - 1)
+	})
+}
+
+// moved is an error whose position is another than the one its chain has.
+type moved struct {
+	error
+	as *sqlerr.Error
+}
+
+// Unwrap finds the error with the new position first.
+func (m moved) Unwrap() []error { return []error{m.as, m.error} }
+
+// move gives err the position that to makes of its own. Errors are shared, so it is a
+// copy that gets it.
+func move(err error, to func(sqlerr.Pos) sqlerr.Pos) error {
 	e := sqlerr.As(err)
-	if e == nil || e.Pos == 0 {
+	if e == nil {
+		return err
+	}
+	pos := to(e.Pos)
+	if pos == e.Pos {
 		return err
 	}
 	c := *e
-	c.Pos = s.src.Pos(int(e.Pos) - 1)
-	return &c
+	c.Pos = pos
+	if err == error(e) {
+		return &c
+	}
+	return moved{err, &c}
+}
+
+// at gives err a position when it has none.
+func at(err error, pos sqlerr.Pos) error {
+	return move(err, func(p sqlerr.Pos) sqlerr.Pos {
+		if p == 0 {
+			return pos
+		}
+		return p
+	})
 }

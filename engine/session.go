@@ -2,8 +2,6 @@ package engine
 
 import (
 	"context"
-	"fmt"
-	"strings"
 	"sync"
 
 	"github.com/streamsql/streamsql/internal/catalog"
@@ -14,13 +12,12 @@ import (
 )
 
 // Session executes statements one after another with settings and a catalog of its
-// own, as a prompt does. One goroutine uses it; Names may be called from others.
+// own, as a prompt does. One goroutine uses it; Catalog may be called from others.
 type Session struct {
 	e        *Engine
 	settings settings
 	mu       sync.Mutex
 	snap     *catalog.Snapshot
-	unnamed  int
 }
 
 // NewSession returns a session with an empty catalog.
@@ -62,10 +59,22 @@ func (s *Session) Parse(src string) (*Script, error) { return s.e.parse(src) }
 // Exec runs statement i of a script. Positions of errors count in the script's text as
 // it was typed.
 func (s *Session) Exec(ctx context.Context, script *Script, i int) (*Result, error) {
+	switch st := script.Statements[i].(type) {
+	case *parser.Insert, *parser.CreateSink:
+		return s.insert(ctx, st, script)
+	case *parser.QueryStmt:
+		q, err := s.e.query(ctx, st, jobSpec{src: script.Text(), outputs: []parser.Statement{st}, snap: s.Catalog(),
+			settings: s.settings.clone(), fix: script.Fix})
+		if err != nil {
+			return nil, err
+		}
+		return &Result{Tag: "SELECT", Query: q}, nil
+	}
 	r, err := s.exec(ctx, script.Statements[i], script.Text())
 	return r, script.Fix(err)
 }
 
+// exec runs a statement that starts no rows flowing.
 func (s *Session) exec(ctx context.Context, st parser.Statement, src string) (*Result, error) {
 	switch st := st.(type) {
 	case *parser.CreateTable, *parser.CreateView, *parser.Drop:
@@ -82,14 +91,6 @@ func (s *Session) exec(ctx context.Context, st parser.Statement, src string) (*R
 		return &Result{Tag: "SET"}, nil
 	case *parser.Reset:
 		return s.reset(st)
-	case *parser.Insert, *parser.CreateSink:
-		return s.insert(ctx, st, src)
-	case *parser.QueryStmt:
-		q, err := s.e.query(ctx, st, src, s.Catalog(), s.settings)
-		if err != nil {
-			return nil, err
-		}
-		return &Result{Tag: "SELECT", Query: q}, nil
 	case *parser.Explain:
 		return s.explain(st, src)
 	case *parser.Describe:
@@ -114,103 +115,6 @@ func (s *Session) exec(ctx context.Context, st parser.Statement, src string) (*R
 		return nil, sqlerr.NotSupported(st.Pos, "EXPLAIN UPGRADE")
 	}
 	return nil, sqlerr.Internalf("no way to run a %T", st)
-}
-
-// at gives err a position when it has none.
-func at(err error, pos sqlerr.Pos) error {
-	if e := sqlerr.As(err); e != nil && e.Pos == 0 {
-		c := *e
-		c.Pos = pos
-		return &c
-	}
-	return err
-}
-
-// define runs a statement that changes the catalog.
-func (e *Engine) define(st parser.Statement, src string, snap *catalog.Snapshot, set settings) (*catalog.Snapshot, string, error) {
-	opts := e.planOptions(set, nil)
-	switch st := st.(type) {
-	case *parser.CreateTable:
-		t, err := planner.CreateTable(st, src, snap, opts)
-		if err != nil {
-			return nil, "", err
-		}
-		return snap.WithTable(t), "CREATE TABLE", nil
-	case *parser.CreateView:
-		v, err := planner.CreateView(st, src, snap, opts)
-		if err != nil {
-			return nil, "", err
-		}
-		if v == nil {
-			return snap, "CREATE VIEW", nil
-		}
-		return snap.WithView(v), "CREATE VIEW", nil
-	case *parser.Drop:
-		next, err := drop(st, snap, opts)
-		return next, "DROP " + dropWord(st.Kind), err
-	}
-	return nil, "", sqlerr.Internalf("%T does not change the catalog", st)
-}
-
-func dropWord(k parser.ObjectKind) string {
-	switch k {
-	case parser.ObjectView:
-		return "VIEW"
-	case parser.ObjectMaterializedView:
-		return "MATERIALIZED VIEW"
-	case parser.ObjectSink:
-		return "SINK"
-	}
-	return "TABLE"
-}
-
-// drop removes a table or view that nothing depends on.
-func drop(st *parser.Drop, snap *catalog.Snapshot, opts planner.Options) (*catalog.Snapshot, error) {
-	n := st.Name.Last()
-	t, v := snap.Find(n.Text, n.Quoted)
-	word := dropWord(st.Kind)
-	if t == nil && v == nil {
-		if st.IfExists {
-			return snap, nil
-		}
-		e := sqlerr.New(sqlerr.CodeUndefinedTable, n.Pos, "there is no %s %q", strings.ToLower(word), n.Text)
-		if near := sqlerr.Nearest(n.Text, snap.Names()); near != "" {
-			e.WithHint("did you mean %q?", near)
-		}
-		return nil, e
-	}
-	if (v != nil) != (st.Kind == parser.ObjectView) {
-		is := "table"
-		if v != nil {
-			is = "view"
-		}
-		return nil, sqlerr.New(sqlerr.CodeDatatypeMismatch, n.Pos, "%q is a %s", n.Text, is).
-			WithHint("Use DROP %s.", strings.ToUpper(is))
-	}
-	name := n.Text
-	if t != nil {
-		name = t.Name
-	} else {
-		name = v.Name
-	}
-	rest := snap.Without(name)
-	for _, other := range rest.Views() {
-		if _, err := schemaOf(other.Name, rest, opts); err != nil {
-			return nil, sqlerr.New(sqlerr.CodeDependent, n.Pos, "view %q depends on %q", other.Name, name).
-				WithHint("Drop view %q first.", other.Name)
-		}
-	}
-	return rest, nil
-}
-
-// schemaOf gives the columns of a table or view.
-func schemaOf(name string, snap *catalog.Snapshot, opts planner.Options) (types.Schema, error) {
-	text := "SELECT * FROM " + parser.QuoteIdent(name)
-	st, err := parser.ParseOne(text)
-	if err != nil {
-		return nil, err
-	}
-	return planner.OutputSchema(st.(*parser.QueryStmt).Query, text, snap, opts)
 }
 
 // Columns gives the columns that a query would have.
@@ -240,22 +144,6 @@ func (s *Session) reset(st *parser.Reset) (*Result, error) {
 	}
 	delete(s.settings, st.Key)
 	return &Result{Tag: "RESET"}, nil
-}
-
-func (s *Session) insert(ctx context.Context, st parser.Statement, src string) (*Result, error) {
-	spec := jobSpec{name: s.settings.get("job.name"), src: src, outputs: []parser.Statement{st}, snap: s.Catalog(), settings: s.settings.clone()}
-	if spec.name == "" {
-		// A statement without a name is a new job each time it is typed.
-		s.unnamed++
-		spec.name, spec.how.Fresh = fmt.Sprintf("job-%d", s.unnamed), true
-	}
-	j, err := s.e.start(ctx, spec)
-	if err != nil {
-		return nil, err
-	}
-	// A name given by SET is for one job.
-	delete(s.settings, "job.name")
-	return &Result{Tag: "INSERT", Job: j}, nil
 }
 
 func (s *Session) explain(st *parser.Explain, src string) (*Result, error) {

@@ -1,10 +1,12 @@
 package engine
 
 import (
+	"net/url"
 	"sort"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/streamsql/streamsql/checkpoint"
 	"github.com/streamsql/streamsql/internal/sqlerr"
@@ -14,7 +16,7 @@ import (
 type settingType string
 
 const (
-	settingText     settingType = "text"
+	settingName     settingType = "name"
 	settingInt      settingType = "integer"
 	settingDuration settingType = "duration"
 	settingEnum     settingType = "enum"
@@ -44,7 +46,7 @@ func Settings() []Setting {
 		{Name: "checkpoint.timeout", Type: settingDuration, Default: "10m", Doc: "a checkpoint that takes longer is given up"},
 		{Name: "checkpoint.tolerable-failures", Type: settingInt, Default: "10", Min: -1, Doc: "checkpoints that may fail in a row before the job restarts; -1 for any number"},
 		{Name: "checkpoint.unaligned", Type: settingEnum, Default: "false", Enum: []string{"false"}, Later: []string{"true"}, Doc: "let barriers overtake rows"},
-		{Name: "job.name", Type: settingText, Doc: "the job's name; the file's name when not set"},
+		{Name: "job.name", Type: settingName, Doc: "the job's name; the file's name when not set"},
 		{Name: "on.error", Type: settingEnum, Default: "fail", Enum: []string{"fail", "skip", "dead-letter"}, Doc: "what happens to a broken row, when its table does not say"},
 		{Name: "parallelism", Type: settingInt, Default: "0", Min: 0, Doc: "subtasks of what can be split; 0 is the number of CPUs"},
 		{Name: "restart.attempts", Type: settingInt, Default: "-1", Min: -1, Doc: "restarts after failures of other systems before the job gives up; -1 for any number"},
@@ -53,6 +55,9 @@ func Settings() []Setting {
 		{Name: "watermark.idle-timeout", Type: settingDuration, Default: "1m", Doc: "a split without rows for so long no longer holds back time; 0 for never"},
 	}
 }
+
+// maxName bounds a job's name, escaped: it is a part of file names.
+const maxName = 200
 
 func findSetting(name string) (Setting, bool) {
 	all := Settings()
@@ -84,6 +89,10 @@ func (s settings) set(key, value string, keyPos, valuePos sqlerr.Pos) error {
 		return sqlerr.New(sqlerr.CodeInvalidParameter, valuePos, "setting %q must be %s, not %q", key, want, value)
 	}
 	switch d.Type {
+	case settingName:
+		if len(url.PathEscape(value)) > maxName || strings.ContainsFunc(value, unicode.IsControl) {
+			return bad("a name without control characters that is not too long")
+		}
 	case settingInt:
 		n, err := strconv.ParseInt(value, 10, 32)
 		if err != nil || n < d.Min {
@@ -152,36 +161,4 @@ func (s settings) checkpoints() checkpoint.Settings {
 		TolerableFailures: s.int("checkpoint.tolerable-failures"),
 		Retained:          s.int("checkpoint.retained"),
 	}
-}
-
-// parseDuration reads Go's form ("1m30s") and words ("5 seconds", "1 min").
-func parseDuration(s string) (time.Duration, error) {
-	s = strings.TrimSpace(s)
-	if s == "0" {
-		return 0, nil
-	}
-	if d, err := time.ParseDuration(s); err == nil && d >= 0 {
-		return d, nil
-	}
-	num, unit, ok := strings.Cut(s, " ")
-	if !ok {
-		return 0, strconv.ErrSyntax
-	}
-	n, err := strconv.ParseFloat(num, 64)
-	if err != nil || n < 0 {
-		return 0, strconv.ErrSyntax
-	}
-	switch strings.ToLower(strings.TrimSpace(unit)) {
-	case "ms", "millisecond", "milliseconds":
-		return time.Duration(n * float64(time.Millisecond)), nil
-	case "s", "sec", "secs", "second", "seconds":
-		return time.Duration(n * float64(time.Second)), nil
-	case "min", "mins", "minute", "minutes":
-		return time.Duration(n * float64(time.Minute)), nil
-	case "h", "hour", "hours":
-		return time.Duration(n * float64(time.Hour)), nil
-	case "d", "day", "days":
-		return time.Duration(n * float64(24*time.Hour)), nil
-	}
-	return 0, strconv.ErrSyntax
 }

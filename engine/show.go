@@ -3,18 +3,15 @@ package engine
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/streamsql/streamsql/checkpoint"
-	"github.com/streamsql/streamsql/connectors"
-	"github.com/streamsql/streamsql/connectors/all"
-	"github.com/streamsql/streamsql/internal/catalog"
 	"github.com/streamsql/streamsql/internal/expr"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/parser"
 )
 
+// show runs SHOW.
 func (s *Session) show(ctx context.Context, st *parser.Show) (*Result, error) {
 	r := &Result{Tag: "SHOW"}
 	switch st.Kind {
@@ -59,13 +56,11 @@ func (s *Session) show(ctx context.Context, st *parser.Show) (*Result, error) {
 			return nil, unknownTable(s.Catalog(), n)
 		}
 		r.Columns = []string{"create statement"}
-		sql := ""
 		if t != nil {
-			sql = hideSecrets(t)
+			r.Rows = [][]string{{s.e.hideSecrets(t)}}
 		} else {
-			sql = v.SQL
+			r.Rows = [][]string{{v.SQL}}
 		}
-		r.Rows = [][]string{{sql}}
 	case parser.ShowCheckpoints:
 		return s.showCheckpoints(ctx, st)
 	case parser.ShowSavepoints:
@@ -127,86 +122,4 @@ func CheckpointRow(job string, m *checkpoint.Manifest) []string {
 
 func stamp(micros int64) string {
 	return time.UnixMicro(micros).UTC().Format("2006-01-02 15:04:05")
-}
-
-func unknownTable(snap *catalog.Snapshot, n parser.Name) error {
-	e := sqlerr.New(sqlerr.CodeUndefinedTable, n.Pos, "table %q does not exist", n.Text)
-	if near := sqlerr.Nearest(n.Text, snap.Names()); near != "" {
-		e.WithHint("did you mean %q?", near)
-	}
-	return e
-}
-
-func (s *Session) describe(st *parser.Describe) (*Result, error) {
-	n := st.Name.Last()
-	t, v := s.Catalog().Find(n.Text, n.Quoted)
-	r := &Result{Tag: "DESCRIBE", Columns: []string{"column", "type", "null", "details"}}
-	switch {
-	case v != nil:
-		schema, err := schemaOf(v.Name, s.Catalog(), s.e.planOptions(s.settings, nil))
-		if err != nil {
-			return nil, err
-		}
-		for _, c := range schema {
-			r.Rows = append(r.Rows, []string{c.Name, c.Type.String(), nullWord(c.NotNull), ""})
-		}
-		return r, nil
-	case t == nil:
-		return nil, unknownTable(s.Catalog(), n)
-	}
-	for _, c := range t.Columns {
-		var details []string
-		if c.Computed != "" {
-			details = append(details, "AS "+c.Computed)
-		}
-		if c.Metadata != "" {
-			details = append(details, "METADATA FROM '"+c.Metadata+"'")
-		}
-		for _, k := range t.Key {
-			if k == c.Name {
-				details = append(details, "PRIMARY KEY")
-			}
-		}
-		if t.WatermarkColumn == c.Name {
-			details = append(details, "WATERMARK AS "+t.Watermark)
-		}
-		r.Rows = append(r.Rows, []string{c.Name, c.Type.String(), nullWord(c.NotNull), strings.Join(details, ", ")})
-	}
-	return r, nil
-}
-
-func nullWord(notNull bool) string {
-	if notNull {
-		return "not null"
-	}
-	return ""
-}
-
-// hideSecrets gives the CREATE statement of t without the values of its secret options.
-func hideSecrets(t *catalog.Table) string {
-	c, _ := t.Option("connector")
-	conn, _ := all.Find(c.Value)
-	secret := make(map[string]bool)
-	for _, o := range conn.Options {
-		if o.Type == connectors.OptSecret {
-			secret[o.Name] = true
-			for _, a := range o.Aliases {
-				secret[a] = true
-			}
-		}
-	}
-	sql := t.SQL
-	start := strings.LastIndex(t.Source[:int(t.Pos)-1+len(t.Name)], sql[:min(len(sql), 6)])
-	for i := len(t.Options) - 1; i >= 0; i-- {
-		o := t.Options[i]
-		at := int(o.ValuePos) - 1 - start
-		if !secret[o.Key] || strings.HasPrefix(o.Value, "${") || at < 0 || at >= len(sql) {
-			continue
-		}
-		written := parser.QuoteString(o.Value)
-		if strings.HasPrefix(sql[at:], written) {
-			sql = sql[:at] + "'***'" + sql[at+len(written):]
-		}
-	}
-	return sql
 }

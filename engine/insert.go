@@ -1,0 +1,99 @@
+package engine
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/streamsql/streamsql/internal/catalog"
+	"github.com/streamsql/streamsql/internal/sqlerr"
+	"github.com/streamsql/streamsql/parser"
+)
+
+// insert starts a job from one statement of a session.
+func (s *Session) insert(ctx context.Context, st parser.Statement, script *Script) (*Result, error) {
+	spec, err := s.jobOf(st, script)
+	if err != nil {
+		return nil, err
+	}
+	spec.name = s.settings.get("job.name")
+	if spec.name == "" {
+		// A statement without a name is a new job each time it is typed.
+		spec.name, spec.how.Fresh = s.e.jobs.newName(), true
+	}
+	j, err := s.e.start(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	// A name given by SET is for one job.
+	delete(s.settings, "job.name")
+	return &Result{Tag: "INSERT", Job: j}, nil
+}
+
+// jobOf makes a job's text of the statement and the declarations it needs, as a file
+// would have them: the checkpoint's text then says all that the state was made by, and
+// a changed table is a changed job.
+func (s *Session) jobOf(st parser.Statement, script *Script) (jobSpec, error) {
+	typed := st.Extent()
+	stmt := typed.Text(script.Text())
+	var text strings.Builder
+	for _, d := range declarations(s.Catalog(), stmt) {
+		text.WriteString(strings.TrimRight(d, "; \t\r\n"))
+		text.WriteString(";\n")
+	}
+	begin := sqlerr.Pos(text.Len() + 1)
+	text.WriteString(stmt)
+	spec := jobSpec{src: text.String(), snap: catalog.Empty, settings: s.settings.clone()}
+	spec.fix = func(err error) error {
+		return script.Fix(move(err, func(p sqlerr.Pos) sqlerr.Pos {
+			if p < begin {
+				return 0 // in a declaration, which was typed elsewhere
+			}
+			return p - begin + typed.Pos
+		}))
+	}
+	all, err := parser.Parse(spec.src)
+	if err != nil {
+		return spec, spec.fix(err)
+	}
+	last := len(all) - 1
+	for _, d := range all[:last] {
+		if spec.snap, _, err = s.e.define(d, spec.src, spec.snap, s.settings); err != nil {
+			return spec, spec.fix(err)
+		}
+	}
+	spec.outputs = all[last:]
+	return spec, nil
+}
+
+// declarations gives the CREATE statements of the tables and views that the words of
+// text may mean, each after those it needs itself. A word may be a column that is
+// called like a table: one declaration too many does no harm.
+func declarations(snap *catalog.Snapshot, text string) []string {
+	var out, seen []string
+	var visit func(text string)
+	visit = func(text string) {
+		for _, tok := range parser.Tokens(text) {
+			if tok.Kind != parser.TokenWord && tok.Kind != parser.TokenQuoted && tok.Kind != parser.TokenString {
+				continue
+			}
+			name, sql := "", ""
+			switch t, v := snap.Find(tok.Text, tok.Kind == parser.TokenQuoted); {
+			case t != nil:
+				name, sql = t.Name, t.SQL
+			case v != nil:
+				name, sql = v.Name, v.SQL
+			default:
+				continue
+			}
+			if slices.Contains(seen, name) {
+				continue
+			}
+			seen = append(seen, name)
+			visit(sql)
+			out = append(out, sql)
+		}
+	}
+	visit(text)
+	return out
+}

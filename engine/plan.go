@@ -1,0 +1,116 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/streamsql/streamsql/checkpoint"
+	"github.com/streamsql/streamsql/connectors"
+	"github.com/streamsql/streamsql/connectors/format"
+	"github.com/streamsql/streamsql/internal/catalog"
+	"github.com/streamsql/streamsql/internal/runtime"
+	"github.com/streamsql/streamsql/internal/sqlerr"
+	"github.com/streamsql/streamsql/parser"
+	"github.com/streamsql/streamsql/planner"
+	"github.com/streamsql/streamsql/planner/plan"
+)
+
+// jobSpec is all that a job is started from.
+type jobSpec struct {
+	name     string
+	src      string // the job's text, which the positions in outputs count in
+	outputs  []parser.Statement
+	snap     *catalog.Snapshot
+	settings settings
+	how      Start
+	// stored is the plan of a savepoint that is restored as it was, in place of outputs.
+	stored *plan.Plan
+	// fix turns positions in src into those of what was typed.
+	fix func(error) error
+}
+
+// planOptions are what the planner gets.
+func (e *Engine) planOptions(s settings, extra *connectors.Connector) planner.Options {
+	set := make(map[string]string)
+	for _, d := range Settings() {
+		set[d.Name] = s.get(d.Name)
+	}
+	var names []string
+	for _, c := range e.ListConnectors() {
+		names = append(names, c.Name)
+	}
+	return planner.Options{
+		Connectors:     e.connector(extra),
+		ConnectorNames: names,
+		Formats:        format.List(),
+		TimeZone:       s.get("timezone"),
+		Settings:       set,
+		Vars:           e.lookup,
+	}
+}
+
+// plan plans the outputs of a job. The rows of a SELECT among them go to show, to the
+// console when it is nil.
+func (e *Engine) plan(spec jobSpec, show *connectors.Connector) (*plan.Plan, error) {
+	to := planner.ShowSink{Connector: "console"}
+	if show != nil {
+		to.Connector = show.Name
+	}
+	outputs := make([]planner.Output, len(spec.outputs))
+	for i, st := range spec.outputs {
+		outputs[i] = planner.Output{Stmt: st, Source: spec.src, Show: to}
+	}
+	return planner.Plan(outputs, spec.snap, e.planOptions(spec.settings, show))
+}
+
+// planOrStored gives the plan to run: that of the checkpoint or savepoint that the job
+// starts from, so that a later version goes on with what the state was made by. The
+// job's text must be the one it was made from.
+func (e *Engine) planOrStored(ctx context.Context, spec jobSpec) (*plan.Plan, error) {
+	if spec.stored != nil {
+		return spec.stored, nil
+	}
+	if !spec.how.Fresh {
+		m, err := runtime.Latest(ctx, e.store, spec.name)
+		if err != nil {
+			return nil, err
+		}
+		if m != nil {
+			if spec.how.FromSavepoint != "" {
+				e.opts.Log.Warn("the job goes on from its own checkpoint and not from the savepoint; --fresh starts from the savepoint",
+					"job", spec.name, "epoch", m.Epoch)
+			}
+			return storedPlan(spec, m, "its last checkpoint")
+		}
+	}
+	if spec.how.FromSavepoint != "" {
+		_, m, err := OpenSavepoint(ctx, e.SavepointPath(spec.how.FromSavepoint))
+		if err != nil {
+			return nil, err
+		}
+		return storedPlan(spec, m, "the savepoint")
+	}
+	return e.plan(spec, nil)
+}
+
+// storedPlan gives the plan of m, which must come from the text of spec.
+func storedPlan(spec jobSpec, m *checkpoint.Manifest, what string) (*plan.Plan, error) {
+	if m.SQL == spec.src {
+		return decodePlan(m)
+	}
+	return nil, sqlerr.New(sqlerr.CodeStateMismatch, 0, "the text of job %q is not that of %s (epoch %d)", spec.name, what, m.Epoch).
+		WithHint("Start it with --fresh to begin anew, or give it another name with SET 'job.name' = '…'.")
+}
+
+// decodePlan reads the plan of a manifest.
+func decodePlan(m *checkpoint.Manifest) (*plan.Plan, error) {
+	p := &plan.Plan{}
+	if err := json.Unmarshal(m.Plan, p); err != nil {
+		return nil, &sqlerr.Error{Class: sqlerr.User, Code: sqlerr.CodeCheckpoint, Msg: "the stored plan cannot be read", Err: err}
+	}
+	if p.Version > plan.Version {
+		return nil, sqlerr.New(sqlerr.CodeCheckpoint, 0, "the stored plan has version %d, and this program reads up to version %d", p.Version, plan.Version).
+			WithHint("Use a later version of streamsql.")
+	}
+	return p, nil
+}
