@@ -58,9 +58,13 @@ func (j *Job) Done() <-chan struct{} { return j.run.Done() }
 
 // Stop ends the job after a last checkpoint, which becomes a savepoint in the directory
 // path when path is not empty. It returns what Wait does, or ctx's error when that ends
-// first: then the job goes on stopping.
+// first: then the job goes on stopping. A job that has ended gives why it failed, or
+// that it does not run.
 func (j *Job) Stop(ctx context.Context, path string) error {
 	if !j.Running() {
+		if err := j.Wait(); err != nil {
+			return err
+		}
 		return sqlerr.New(sqlerr.CodeUndefinedObject, 0, "job %q is not running, it has %s", j.Name, j.Status().State)
 	}
 	if err := j.run.Stop(ctx, path); err != nil {

@@ -3,87 +3,145 @@ package repl
 import (
 	"sort"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
-	"github.com/streamsql/streamsql/connectors/all"
 	"github.com/streamsql/streamsql/engine"
+	"github.com/streamsql/streamsql/internal/catalog"
 	"github.com/streamsql/streamsql/internal/expr"
 	"github.com/streamsql/streamsql/parser"
 )
 
-// completer offers keywords, functions, tables, columns, settings and options.
+// completer offers keywords, functions, tables, columns, settings, options and jobs.
 type completer struct{ sh *shell }
 
 // Do implements readline.AutoCompleter: what may follow the word before pos.
 func (c *completer) Do(line []rune, pos int) ([][]rune, int) {
 	text := string(line[:pos])
-	start := strings.LastIndexAny(text, " \t(),;=<>'") + 1
-	word := text[start:]
-	if strings.HasPrefix(text, `\`) && start == 0 {
+	if first := strings.TrimLeft(text, " \t"); strings.HasPrefix(first, `\`) && !strings.Contains(first, " ") {
 		var names []string
 		for _, m := range commands() {
 			names = append(names, m.name)
 		}
-		return suffixes(word, names, false)
+		return suffixes(first, names, false)
 	}
+	start := strings.LastIndexAny(text, " \t(),;=<>'\"") + 1
+	word := text[start:]
 	if word == "" {
 		return nil, 0
 	}
-	before := strings.Fields(strings.ToUpper(text[:start]))
+	before := words(c.sh.pending + text[:start])
 	names, fold := c.candidates(before)
+	if i := strings.LastIndexByte(word, '.'); i >= 0 && fold {
+		names, word = c.columnsOf(word[:i]), word[i+1:]
+	}
 	return suffixes(word, names, fold)
 }
 
+// words gives the words of the statement that text ends in, in upper case.
+func words(text string) []string {
+	if i := strings.LastIndexByte(text, ';'); i >= 0 {
+		text = text[i+1:]
+	}
+	return strings.FieldsFunc(strings.ToUpper(text), func(r rune) bool { return strings.ContainsRune(" \t\n(),='\"", r) })
+}
+
+// candidates gives what may stand after the words before; fold says that their case
+// does not matter, and that a dot parts a table from its column.
 func (c *completer) candidates(before []string) (names []string, fold bool) {
 	last := ""
 	if len(before) > 0 {
-		last = strings.TrimRight(before[len(before)-1], "(")
+		last = before[len(before)-1]
 	}
 	snap := c.sh.session.Catalog()
 	switch last {
-	case "SET", "RESET", "SET'":
+	case "SET", "RESET":
 		for _, s := range engine.Settings() {
 			names = append(names, s.Name)
 		}
 		return names, false
-	case "FROM", "JOIN", "INTO", "TABLE", "DESCRIBE", "VIEW", `\D`:
-		for _, n := range snap.Names() {
-			names = append(names, quoteName(n))
-		}
-		return append(names, "TABLE", "TUMBLE", "HOP"), true
+	case "FROM", "JOIN", "INTO", "TABLE", "VIEW", "DESCRIBE", `\D`:
+		return append(objects(snap), "TABLE", "TUMBLE", "HOP"), true
 	case "JOB":
 		for _, j := range c.sh.Engine.Jobs() {
-			names = append(names, j.Name)
+			name := j.Name
+			if quoteName(name) != name {
+				name = parser.QuoteString(name)
+			}
+			names = append(names, name)
 		}
 		return names, false
 	}
-	names = append(names, parser.Keywords()...)
+	for _, b := range before {
+		if b == "WITH" && before[0] == "CREATE" {
+			return c.options(), false
+		}
+	}
+	names = append(parser.Keywords(), objects(snap)...)
 	for _, f := range expr.Functions() {
 		names = append(names, f.Name)
 	}
 	for _, f := range expr.Aggregates() {
 		names = append(names, f.Name)
 	}
+	for _, t := range snap.Tables() {
+		names = append(names, columns(t)...)
+	}
+	return names, true
+}
+
+// options gives the names of connectors and of their options.
+func (c *completer) options() []string {
+	names := []string{"connector", "format"}
+	for _, conn := range c.sh.Engine.ListConnectors() {
+		names = append(names, conn.Name)
+		for _, o := range conn.Options {
+			names = append(names, o.Name)
+		}
+	}
+	return names
+}
+
+// columnsOf gives the columns of a table; of every table when it is none's name, as an
+// alias is.
+func (c *completer) columnsOf(table string) []string {
+	snap := c.sh.session.Catalog()
+	if t, _ := snap.Find(table, false); t != nil {
+		return columns(t)
+	}
+	var names []string
+	for _, t := range snap.Tables() {
+		names = append(names, columns(t)...)
+	}
+	return names
+}
+
+func objects(snap *catalog.Snapshot) []string {
+	var names []string
 	for _, n := range snap.Names() {
 		names = append(names, quoteName(n))
 	}
-	for _, t := range snap.Tables() {
-		for _, col := range t.Columns {
-			names = append(names, quoteName(col.Name))
-		}
+	return names
+}
+
+func columns(t *catalog.Table) []string {
+	var names []string
+	for _, col := range t.Columns {
+		names = append(names, quoteName(col.Name))
 	}
-	for _, b := range before {
-		if b != "WITH" && b != "WITH(" {
-			continue
-		}
-		for _, conn := range all.List() {
-			names = append(names, conn.Name)
-			for _, o := range conn.Options {
-				names = append(names, o.Name)
-			}
-		}
-		break
+	return names
+}
+
+// quoteName spells a name so that it is found again.
+func quoteName(n string) string {
+	plain := n != "" && !strings.ContainsFunc(n, func(r rune) bool { return r != '_' && !unicode.IsLower(r) && !unicode.IsDigit(r) })
+	if first, _ := utf8.DecodeRuneInString(n); !plain || unicode.IsDigit(first) {
+		return parser.QuoteIdent(n)
 	}
-	return names, true
+	if st, err := parser.ParseOne("SELECT 1 FROM " + n); err != nil || st == nil {
+		return parser.QuoteIdent(n)
+	}
+	return n
 }
 
 // suffixes gives the rests of the names that begin with word; with fold, without
@@ -94,10 +152,7 @@ func suffixes(word string, names []string, fold bool) ([][]rune, int) {
 	var out [][]rune
 	seen := make(map[string]bool)
 	for _, n := range names {
-		if len(n) <= len(word) && n != word {
-			continue
-		}
-		if !strings.HasPrefix(n, word) && !(fold && strings.HasPrefix(strings.ToLower(n), strings.ToLower(word))) {
+		if len(n) < len(word) || n[:len(word)] != word && !(fold && strings.EqualFold(n[:len(word)], word)) {
 			continue
 		}
 		rest := n[len(word):]
@@ -109,5 +164,5 @@ func suffixes(word string, names []string, fold bool) ([][]rune, int) {
 			out = append(out, []rune(rest+" "))
 		}
 	}
-	return out, len([]rune(word))
+	return out, utf8.RuneCountInString(word)
 }

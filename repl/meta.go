@@ -2,13 +2,12 @@ package repl
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"os"
 	"strings"
 	"time"
 
 	"github.com/streamsql/streamsql/internal/sqlerr"
-	"github.com/streamsql/streamsql/parser"
 )
 
 // command is one backslash command.
@@ -28,11 +27,11 @@ func commands() []command {
 		{`\dv`, "", "list views", statement("SHOW VIEWS")},
 		{`\df`, "", "list functions", statement("SHOW FUNCTIONS")},
 		{`\jobs`, "", "list jobs", statement("SHOW JOBS")},
-		{`\timing`, "", "turn the time of each statement on or off", func(sh *shell, _ context.Context, _ string) error {
-			return sh.toggle(&sh.timing, "Timing")
+		{`\timing`, "[on|off]", "show the time of each statement, or no longer", func(sh *shell, _ context.Context, arg string) error {
+			return sh.toggle(&sh.timing, "Timing", arg)
 		}},
-		{`\x`, "", "turn one column a line on or off", func(sh *shell, _ context.Context, _ string) error {
-			return sh.toggle(&sh.expanded, "Expanded display")
+		{`\x`, "[on|off]", "print one column a line, or no longer", func(sh *shell, _ context.Context, arg string) error {
+			return sh.toggle(&sh.expanded, "Expanded display", arg)
 		}},
 		{`\o`, "[file]", "send results to a file, or back to the screen", (*shell).redirect},
 		{`\i`, "file", "run the statements of a file", (*shell).include},
@@ -60,23 +59,34 @@ func (sh *shell) meta(ctx context.Context, line string) error {
 	return e.WithHint(`\? lists the commands.`)
 }
 
-// statement runs one statement of the prompt's own making.
+// statement runs text of the prompt's own making.
 func (sh *shell) statement(ctx context.Context, text string) error {
 	script, err := sh.session.Parse(text)
 	if err != nil {
 		return err
 	}
-	return sh.exec(ctx, script, 0)
+	for i := range script.Statements {
+		if err := sh.exec(ctx, script, i); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-func (sh *shell) toggle(v *bool, what string) error {
-	*v = !*v
+func (sh *shell) toggle(v *bool, what, arg string) error {
+	switch arg {
+	case "":
+		*v = !*v
+	case "on", "off":
+		*v = arg == "on"
+	default:
+		return sqlerr.New(sqlerr.CodeSyntax, 0, "on or off is wanted, not %q", arg)
+	}
 	state := "off"
 	if *v {
 		state = "on"
 	}
-	fmt.Fprintf(sh.out, "%s is %s.\n", what, state)
-	return nil
+	return sh.note(what + " is " + state + ".")
 }
 
 func (sh *shell) describe(ctx context.Context, name string) error {
@@ -93,24 +103,45 @@ func (sh *shell) describe(ctx context.Context, name string) error {
 }
 
 func (sh *shell) redirect(_ context.Context, path string) error {
-	sh.closeOut()
+	if err := sh.closeOut(); err != nil {
+		return sqlerr.Externalf(sqlerr.CodeConnection, err, "write output")
+	}
 	if path == "" {
 		return nil
 	}
 	f, err := os.Create(path)
 	if err != nil {
-		return sqlerr.New(sqlerr.CodeInvalidParameter, 0, "cannot write %q", path)
+		return fileError(err, "write", path)
 	}
 	sh.outFile, sh.out = f, f
 	return nil
 }
 
-func (sh *shell) include(ctx context.Context, path string) error {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return sqlerr.New(sqlerr.CodeInvalidParameter, 0, "cannot read %q", path)
+func fileError(err error, act, path string) error {
+	if p := (*os.PathError)(nil); errors.As(err, &p) {
+		err = p.Err
 	}
-	return sh.script(ctx, string(text))
+	return sqlerr.New(sqlerr.CodeInvalidParameter, 0, "cannot %s file %q: %v", act, path, err)
+}
+
+// maxDepth bounds files that include one another.
+const maxDepth = 20
+
+func (sh *shell) include(ctx context.Context, path string) error {
+	if path == "" {
+		return sqlerr.New(sqlerr.CodeSyntax, 0, `\i wants a file`)
+	}
+	if sh.depth == maxDepth {
+		return sqlerr.New(sqlerr.CodeTooComplex, 0, "more than %d files include one another", maxDepth)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return fileError(err, "read", path)
+	}
+	defer f.Close()
+	sh.depth++
+	defer func() { sh.depth-- }()
+	return sh.script(ctx, f)
 }
 
 func (sh *shell) watch(ctx context.Context, arg string) error {
@@ -123,7 +154,9 @@ func (sh *shell) watch(ctx context.Context, arg string) error {
 		return sqlerr.New(sqlerr.CodeSyntax, 0, `\watch wants seconds and a statement`).WithHint(`As in: \watch 2 SHOW JOBS`)
 	}
 	for {
-		fmt.Fprintf(sh.out, "%s\n", time.Now().Format("15:04:05"))
+		if err := sh.println(time.Now().Format("15:04:05")); err != nil {
+			return err
+		}
 		if err := sh.statement(ctx, text); err != nil {
 			return err
 		}
@@ -141,12 +174,4 @@ func (sh *shell) help(context.Context, string) error {
 		rows = append(rows, []string{strings.TrimSpace(c.name + " " + c.args), c.doc})
 	}
 	return sh.printer().Table([]string{"command", "what it does"}, rows)
-}
-
-// quoteName spells a name so that it is found again.
-func quoteName(n string) string {
-	if strings.ToLower(n) == n && !strings.ContainsAny(n, " .\"'-") {
-		return n
-	}
-	return parser.QuoteIdent(n)
 }

@@ -6,9 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"strings"
-	"time"
+	"syscall"
 
 	"github.com/streamsql/streamsql/connectors/console"
 	"github.com/streamsql/streamsql/engine"
@@ -33,15 +32,24 @@ func NewPrinter(w io.Writer, format string, terminal bool) *Printer {
 	return &Printer{w: w, format: format, terminal: terminal}
 }
 
+// OutputClosed reports that err says that nobody reads the output any more.
+func OutputClosed(err error) bool { return errors.Is(err, syscall.EPIPE) }
+
 // Query prints the rows of q until its end or the end of ctx. Bounded input gives the
 // final rows; unbounded the changes as they come, or on a terminal the live result.
 func (p *Printer) Query(ctx context.Context, q *engine.Query) error {
+	asTable := p.format == console.FormatTable
 	switch {
-	case q.Bounded && p.format != console.FormatChangelog:
+	case q.Bounded && p.format != console.FormatChangelog && (q.Updating || asTable):
 		return p.final(ctx, q)
-	case p.terminal && q.Updating && p.format == console.FormatTable:
+	case p.terminal && q.Updating && asTable:
 		return p.live(ctx, q)
 	}
+	return p.stream(ctx, q)
+}
+
+// stream prints rows as they come.
+func (p *Printer) stream(ctx context.Context, q *engine.Query) error {
 	out, err := console.NewPrinter(p.w, q.Schema, p.format, q.Updating)
 	if err != nil {
 		return err
@@ -83,72 +91,6 @@ func (p *Printer) final(ctx context.Context, q *engine.Query) error {
 	}
 }
 
-// redrawEvery is the time between two drawings of a live result.
-const redrawEvery = 100 * time.Millisecond
-
-// live redraws the result in place as it changes.
-func (p *Printer) live(ctx context.Context, q *engine.Query) error {
-	fold := console.NewFolder(q.Schema)
-	drawn, dirty := 0, true
-	for {
-		wait, cancel := context.WithTimeout(ctx, redrawEvery)
-		b, err := q.Next(wait)
-		cancel()
-		if b != nil {
-			err = fold.Add(b)
-			b.Release()
-			dirty = true
-			if err != nil {
-				return err
-			}
-			continue
-		}
-		if dirty {
-			drawn, dirty = p.redraw(q, fold, drawn), false
-		}
-		switch {
-		case errors.Is(err, io.EOF):
-			return nil
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case err != nil && !errors.Is(err, context.DeadlineExceeded):
-			return err
-		}
-	}
-}
-
-// liveRows is the most rows that a live result shows: the newest.
-const liveRows = 20
-
-// redraw goes back over the lines drawn before and draws the newest rows.
-func (p *Printer) redraw(q *engine.Query, fold *console.Folder, drawn int) int {
-	rows := fold.Rows()
-	if rows.N > liveRows {
-		sel := make([]int32, liveRows)
-		for i := range sel {
-			sel[i] = int32(rows.N - liveRows + i)
-		}
-		rows = rows.Take(sel)
-	}
-	var text bytes.Buffer
-	if err := console.PrintAll(&text, q.Schema, rows, console.FormatTable); err != nil {
-		return drawn
-	}
-	st := q.Status()
-	fmt.Fprintf(&text, "%d rows in the result, %d read", fold.Len(), st.RowsIn)
-	if st.Stall != "" {
-		fmt.Fprintf(&text, ", waiting: %s", st.Stall)
-	}
-	fmt.Fprint(&text, "; Ctrl-C ends the query\n")
-	var out strings.Builder
-	if drawn > 0 {
-		fmt.Fprintf(&out, "\x1b[%dA\x1b[J", drawn)
-	}
-	out.WriteString(text.String())
-	_, _ = io.WriteString(p.w, out.String())
-	return strings.Count(text.String(), "\n")
-}
-
 func (p *Printer) all(schema types.Schema, rows *vec.Batch) error {
 	if p.expanded && p.format == console.FormatTable {
 		return p.expand(schema, rows)
@@ -163,6 +105,9 @@ func (p *Printer) expand(schema types.Schema, rows *vec.Batch) error {
 		width = max(width, len([]rune(c.Name)))
 	}
 	var out bytes.Buffer
+	if rows.N == 0 {
+		out.WriteString("(0 rows)\n")
+	}
 	for i := range rows.N {
 		fmt.Fprintf(&out, "-[ RECORD %d ]%s\n", i+1, strings.Repeat("-", width))
 		for k, c := range schema {
@@ -174,7 +119,8 @@ func (p *Printer) expand(schema types.Schema, rows *vec.Batch) error {
 	return err
 }
 
-// Table prints rows of text under their column names.
+// Table prints rows of text under their column names. They are no changes, and so have
+// no op.
 func (p *Printer) Table(columns []string, rows [][]string) error {
 	schema := make(types.Schema, len(columns))
 	for i, c := range columns {
@@ -187,6 +133,9 @@ func (p *Printer) Table(columns []string, rows [][]string) error {
 		}
 		b.N++
 	}
+	if p.format == console.FormatChangelog {
+		return console.PrintAll(p.w, schema, b, console.FormatTable)
+	}
 	return p.all(schema, b)
 }
 
@@ -194,6 +143,3 @@ func (p *Printer) Table(columns []string, rows [][]string) error {
 func Table(w io.Writer, columns []string, rows [][]string) error {
 	return NewPrinter(w, console.FormatTable, false).Table(columns, rows)
 }
-
-// HistoryFile is where lines typed at the prompt are kept.
-func HistoryFile(dataDir string) string { return filepath.Join(dataDir, "history") }

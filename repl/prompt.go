@@ -9,7 +9,6 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/chzyer/readline"
 
@@ -22,17 +21,19 @@ const (
 	promptMore  = "       ...> "
 )
 
-// Prompt reads statements from the terminal until \q or the end of input. Ctrl-C ends
-// the line or the running query, never the program.
+// HistoryFile is where lines typed at the prompt are kept.
+func HistoryFile(dataDir string) string { return filepath.Join(dataDir, "history") }
+
+// Prompt reads statements from the terminal until \q, the end of input or of ctx.
+// Ctrl-C ends the line or the running statement, never the program.
 func Prompt(ctx context.Context, o Options) error {
 	sh := newShell(o, true)
-	defer sh.closeOut()
-	if o.History != "" {
-		_ = os.MkdirAll(filepath.Dir(o.History), 0o700)
-	}
+	sigs := make(chan os.Signal, 1)
+	signal.Notify(sigs, os.Interrupt)
+	defer signal.Stop(sigs)
 	rl, err := readline.NewEx(&readline.Config{
 		Prompt:                 promptFirst,
-		HistoryFile:            o.History,
+		HistoryFile:            openHistory(o.History),
 		DisableAutoSaveHistory: true,
 		AutoComplete:           &completer{sh},
 		InterruptPrompt:        "^C",
@@ -42,64 +43,106 @@ func Prompt(ctx context.Context, o Options) error {
 		return fmt.Errorf("open the terminal: %w", err)
 	}
 	defer rl.Close()
+	defer context.AfterFunc(ctx, func() { _ = rl.Close() })()
 	fmt.Fprintf(o.Out, "streamsql %s. Statements end with a semicolon; \\? lists the commands, \\q quits.\n", engine.Version)
-	var buf strings.Builder
 	for ctx.Err() == nil {
+		rl.SetPrompt(promptFirst)
+		if sh.pending != "" {
+			rl.SetPrompt(promptMore)
+		}
 		line, err := rl.Readline()
 		switch {
 		case errors.Is(err, readline.ErrInterrupt):
-			buf.Reset()
-			rl.SetPrompt(promptFirst)
+			sh.pending = ""
 			continue
 		case errors.Is(err, io.EOF):
-			return nil
+			return sh.closeOut()
 		case err != nil:
-			return err
+			return errors.Join(err, sh.closeOut())
 		}
-		if strings.TrimSpace(buf.String()) == "" && strings.HasPrefix(strings.TrimSpace(line), `\`) {
-			_ = rl.SaveHistory(line)
-			err := sh.interruptible(ctx, func(ctx context.Context) error { return sh.meta(ctx, strings.TrimSpace(line)) })
-			if err := sh.report(err, ""); errors.Is(err, errQuit) {
-				return nil
-			}
+		do := sh.typed(line, func(entry string) { _ = rl.SaveHistory(entry) })
+		if do == nil {
 			continue
 		}
-		buf.WriteString(line)
-		buf.WriteByte('\n')
-		text := buf.String()
-		if strings.TrimSpace(text) == "" {
-			buf.Reset()
-			continue
-		}
-		if parser.Incomplete(text) {
-			rl.SetPrompt(promptMore)
-			continue
-		}
-		buf.Reset()
-		rl.SetPrompt(promptFirst)
-		_ = rl.SaveHistory(strings.Join(strings.Fields(text), " "))
-		err = sh.interruptible(ctx, func(ctx context.Context) error { return sh.run(ctx, text) })
-		if errors.Is(err, errQuit) {
-			return nil
+		if err := interruptible(ctx, sigs, do); err != nil {
+			return errors.Join(ignoreQuit(err), sh.closeOut())
 		}
 	}
-	return nil
+	return sh.closeOut()
+}
+
+// typed takes one line and gives what there is to do, nil while a statement goes on.
+func (sh *shell) typed(line string, save func(entry string)) func(context.Context) error {
+	if text := strings.TrimSpace(line); sh.pending == "" && strings.HasPrefix(text, `\`) {
+		save(text)
+		return func(ctx context.Context) error { return sh.report(sh.meta(ctx, text), "", 0) }
+	}
+	sh.pending += line + "\n"
+	text := sh.pending
+	if strings.TrimSpace(text) != "" && parser.Incomplete(text) {
+		return nil
+	}
+	sh.pending = ""
+	if strings.TrimSpace(text) == "" {
+		return nil
+	}
+	for _, entry := range historyEntries(text) {
+		save(entry)
+	}
+	return func(ctx context.Context) error { return sh.run(ctx, text, 0) }
+}
+
+// historyEntries gives a statement as one line, without its comments; as the lines
+// typed when a string or name goes over several.
+func historyEntries(text string) []string {
+	var out strings.Builder
+	end := 1
+	for _, tok := range parser.Tokens(text) {
+		word := tok.Span.Text(text)
+		if strings.Contains(word, "\n") {
+			return strings.Split(strings.TrimSpace(text), "\n")
+		}
+		if out.Len() > 0 && int(tok.Pos) > end {
+			out.WriteByte(' ')
+		}
+		out.WriteString(word)
+		end = int(tok.End)
+	}
+	if out.Len() == 0 {
+		return nil
+	}
+	return []string{out.String()}
+}
+
+// openHistory makes the file, which only the user may read: statements have secrets in
+// them. "" when there can be none.
+func openHistory(path string) string {
+	if path == "" || os.MkdirAll(filepath.Dir(path), 0o700) != nil {
+		return ""
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil || f.Close() != nil {
+		return ""
+	}
+	return path
 }
 
 // interruptible runs do so that Ctrl-C ends it alone.
-func (sh *shell) interruptible(ctx context.Context, do func(context.Context) error) error {
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
-	defer stop()
-	return do(ctx)
-}
-
-// clock starts \timing's stop-watch.
-func (sh *shell) clock() (done func()) {
-	if !sh.timing {
-		return func() {}
+func interruptible(ctx context.Context, sigs <-chan os.Signal, do func(context.Context) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	select {
+	case <-sigs: // one that came between two statements
+	default:
 	}
-	start := time.Now()
-	return func() { fmt.Fprintf(sh.out, "Time: %.3f ms\n", float64(time.Since(start).Microseconds())/1000) }
+	go func() {
+		select {
+		case <-sigs:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return do(ctx)
 }
 
 // IsTerminal reports that w is a terminal.

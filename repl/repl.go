@@ -9,10 +9,10 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/streamsql/streamsql/engine"
 	"github.com/streamsql/streamsql/internal/sqlerr"
-	"github.com/streamsql/streamsql/parser"
 )
 
 // Options of a prompt.
@@ -20,20 +20,35 @@ type Options struct {
 	Engine *engine.Engine
 	Out    io.Writer // results
 	Err    io.Writer // everything else
-	Format string    // table, csv, json, changelog; "" chooses
+	Format string    // table, csv, json, changelog; "" is table
 	// StopOnError ends a script at its first error.
 	StopOnError bool
 	// History is the file of the lines typed before, "" for none.
 	History string
 }
 
-// ErrStopped is returned by Script when StopOnError ended it; the error was printed.
-var ErrStopped = errors.New("stopped at the first error")
+// StoppedError is returned by Script when StopOnError ended it, or when its output was
+// closed. Err was printed, except for a closed output.
+type StoppedError struct {
+	Err error
+	// Ran tells an error of rows that were flowing from one found before.
+	Ran bool
+}
+
+func (e *StoppedError) Error() string { return "stopped at the first error: " + e.Err.Error() }
+
+// Unwrap gives the error that ended the script.
+func (e *StoppedError) Unwrap() error { return e.Err }
 
 // errQuit is \q.
 var errQuit = errors.New("quit")
 
-// shell is the state of a prompt.
+// ranError is an error of rows that were flowing.
+type ranError struct{ error }
+
+func (e ranError) Unwrap() error { return e.error }
+
+// shell is the state of a prompt. One goroutine uses it, completion included.
 type shell struct {
 	Options
 	session     *engine.Session
@@ -42,58 +57,20 @@ type shell struct {
 	expanded    bool
 	out         io.Writer // Out, or the file of \o
 	outFile     *os.File
+	pending     string // the lines typed before of a statement that goes on
+	depth       int    // files of \i inside one another
 }
 
 func newShell(o Options, interactive bool) *shell {
 	return &shell{Options: o, session: o.Engine.NewSession(), interactive: interactive, out: o.Out}
 }
 
-// Script runs the statements of text, as from a pipe.
-func Script(ctx context.Context, o Options, text string) error {
-	sh := newShell(o, false)
-	defer sh.closeOut()
-	return sh.script(ctx, text)
-}
-
-// script runs statements and backslash commands, which stand on lines of their own.
-func (sh *shell) script(ctx context.Context, text string) error {
-	var buf strings.Builder
-	for _, line := range strings.SplitAfter(text, "\n") {
-		if strings.TrimSpace(buf.String()) == "" && strings.HasPrefix(strings.TrimSpace(line), `\`) {
-			if err := sh.report(sh.meta(ctx, strings.TrimSpace(line)), ""); err != nil {
-				return ignoreQuit(err)
-			}
-			buf.Reset()
-			continue
-		}
-		buf.WriteString(line)
-		if !strings.Contains(line, ";") || parser.Incomplete(buf.String()) {
-			continue
-		}
-		if err := sh.run(ctx, buf.String()); err != nil {
-			return ignoreQuit(err)
-		}
-		buf.Reset()
-	}
-	if strings.TrimSpace(buf.String()) != "" {
-		return ignoreQuit(sh.run(ctx, buf.String()))
-	}
-	return nil
-}
-
-func ignoreQuit(err error) error {
-	if errors.Is(err, errQuit) {
-		return nil
-	}
-	return err
-}
-
-// run executes the statements of text and prints results and errors. It returns an
-// error only to end the prompt.
-func (sh *shell) run(ctx context.Context, text string) error {
+// run executes the statements of text, which begins after so many lines of its input,
+// and prints results and errors. It returns an error only to end the prompt.
+func (sh *shell) run(ctx context.Context, text string, lines int) error {
 	script, err := sh.session.Parse(text)
 	if err != nil {
-		return sh.report(err, text)
+		return sh.report(err, text, lines)
 	}
 	for i := range script.Statements {
 		err := sh.exec(ctx, script, i)
@@ -101,30 +78,49 @@ func (sh *shell) run(ctx context.Context, text string) error {
 			return ctx.Err()
 		}
 		if err != nil {
-			return sh.report(err, text)
+			return sh.report(err, text, lines)
 		}
 	}
 	return nil
 }
 
-// report prints an error; under StopOnError it ends the script.
-func (sh *shell) report(err error, text string) error {
-	if err == nil || errors.Is(err, errQuit) {
+// report prints an error, with its place in text, which begins after so many lines of
+// its input. It returns one to end the prompt: \q, a closed output, or the first error
+// under StopOnError.
+func (sh *shell) report(err error, text string, lines int) error {
+	var stopped *StoppedError
+	switch {
+	case err == nil || errors.Is(err, errQuit) || errors.As(err, &stopped):
 		return err
-	}
-	if errors.Is(err, context.Canceled) {
+	case OutputClosed(err):
+		return &StoppedError{Err: err, Ran: true}
+	case errors.Is(err, context.Canceled):
 		fmt.Fprintln(sh.Err, "cancelled")
-	} else {
-		fmt.Fprint(sh.Err, sqlerr.Render(err, text))
+	default:
+		shown, src := place(err, text, lines)
+		fmt.Fprint(sh.Err, sqlerr.Render(shown, src))
 	}
 	if sh.StopOnError && !sh.interactive {
-		return ErrStopped
+		var ran ranError
+		return &StoppedError{Err: err, Ran: errors.As(err, &ran)}
 	}
 	return nil
 }
 
+// place moves an error's position behind so many lines.
+func place(err error, text string, lines int) (error, string) {
+	e := sqlerr.As(err)
+	if e == nil || e.Pos == 0 || lines == 0 {
+		return err, text
+	}
+	c := *e
+	c.Msg, c.Err, c.Pos = err.Error(), nil, e.Pos+sqlerr.Pos(lines)
+	return &c, strings.Repeat("\n", lines) + text
+}
+
+// exec runs one statement and prints what it gives.
 func (sh *shell) exec(ctx context.Context, script *engine.Script, i int) error {
-	done := sh.clock()
+	start := time.Now()
 	r, err := sh.session.Exec(ctx, script, i)
 	if err != nil {
 		return err
@@ -134,31 +130,44 @@ func (sh *shell) exec(ctx context.Context, script *engine.Script, i int) error {
 		err = sh.printer().Query(ctx, r.Query)
 		r.Query.Stop()
 		if err != nil {
-			return err
+			err = ranError{err}
 		}
 	case r.Columns != nil:
-		if err := sh.printer().Table(r.Columns, r.Rows); err != nil {
-			return err
-		}
+		err = sh.printer().Table(r.Columns, r.Rows)
 	case r.Job != nil:
-		if err := sh.started(ctx, r); err != nil {
-			return err
-		}
+		err = sh.started(ctx, r)
 	case r.Text != "":
-		fmt.Fprintln(sh.out, strings.TrimRight(r.Text, "\n"))
+		err = sh.println(strings.TrimRight(r.Text, "\n"))
 	default:
-		fmt.Fprintln(sh.out, r.Tag)
+		err = sh.note(r.Tag)
 	}
-	done()
-	return nil
+	if err == nil && sh.timing {
+		err = sh.note(fmt.Sprintf("Time: %.3f ms", float64(time.Since(start).Microseconds())/1000))
+	}
+	return err
+}
+
+// note says what was done, which is no result: a script's results can be read by a
+// program.
+func (sh *shell) note(line string) error {
+	w := sh.Out
+	if !sh.interactive {
+		w = sh.Err
+	}
+	_, err := fmt.Fprintln(w, line)
+	return err
+}
+
+func (sh *shell) println(line string) error {
+	_, err := fmt.Fprintln(sh.out, line)
+	return err
 }
 
 // started reports a job. At a prompt it goes on in the background; a script waits for
 // one that ends by itself.
 func (sh *shell) started(ctx context.Context, r *engine.Result) error {
 	if sh.interactive || !r.Job.Bounded() {
-		fmt.Fprintf(sh.out, "%s: job %q runs in the background\n", r.Tag, r.Job.Name)
-		return nil
+		return sh.note(fmt.Sprintf("%s: job %q runs in the background", r.Tag, r.Job.Name))
 	}
 	select {
 	case <-r.Job.Done():
@@ -166,10 +175,9 @@ func (sh *shell) started(ctx context.Context, r *engine.Result) error {
 		return ctx.Err()
 	}
 	if err := r.Job.Wait(); err != nil {
-		return err
+		return ranError{err}
 	}
-	fmt.Fprintf(sh.out, "%s %d\n", r.Tag, r.Job.Status().RowsOut)
-	return nil
+	return sh.note(fmt.Sprintf("%s %d", r.Tag, r.Job.Status().RowsOut))
 }
 
 func (sh *shell) printer() *Printer {
@@ -178,10 +186,13 @@ func (sh *shell) printer() *Printer {
 	return p
 }
 
-func (sh *shell) closeOut() {
-	if sh.outFile != nil {
-		_ = sh.outFile.Close()
-		sh.outFile = nil
-	}
+// closeOut ends \o.
+func (sh *shell) closeOut() error {
 	sh.out = sh.Out
+	f := sh.outFile
+	if f == nil {
+		return nil
+	}
+	sh.outFile = nil
+	return f.Close()
 }

@@ -5,7 +5,10 @@ import (
 	"io"
 	"time"
 
+	"github.com/chzyer/readline"
+
 	"github.com/streamsql/streamsql/engine"
+	"github.com/streamsql/streamsql/internal/types"
 )
 
 // StatusLine shows how a job is doing on one line of a terminal; on anything else it
@@ -33,11 +36,14 @@ func (s *StatusLine) Show(st engine.Status) {
 	s.rows, s.at = st.RowsIn, now
 	line := fmt.Sprintf("in %s (%s/s)  out %s  late %s  errors %s  epoch %d", count(float64(st.RowsIn)), count(rate),
 		count(float64(st.RowsOut)), count(float64(st.Late)), count(float64(st.Failed)), st.Epoch)
+	if lag, ok := lag(st, now); ok {
+		line += "  behind " + lag.Round(time.Second).String()
+	}
 	if st.Stall != "" {
 		line += "  waiting: " + st.Stall
 	}
-	if len(line) > 120 {
-		line = line[:120]
+	if text, most := []rune(line), max(readline.GetScreenWidth()-1, 40); len(text) > most {
+		line = string(text[:most])
 	}
 	fmt.Fprintf(s.w, "\r\x1b[K%s", line)
 	s.shown = true
@@ -49,6 +55,18 @@ func (s *StatusLine) Close() {
 		fmt.Fprint(s.w, "\r\x1b[K")
 		s.shown = false
 	}
+}
+
+// lag is how far event time is behind the clock.
+func lag(st engine.Status, now time.Time) (time.Duration, bool) {
+	low := types.MaxTime
+	for _, n := range st.Nodes {
+		low = min(low, n.Watermark)
+	}
+	if low == types.MinTime || low == types.MaxTime {
+		return 0, false
+	}
+	return now.Sub(time.UnixMicro(low)), true
 }
 
 func count(n float64) string {

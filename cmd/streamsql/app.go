@@ -32,30 +32,43 @@ func (a *app) root() *cobra.Command {
 	var files []string
 	var stopOnError bool
 	c := &cobra.Command{
-		Use:           "streamsql",
-		Short:         "SQL over streams: NATS JetStream in, PostgreSQL out, exactly once",
-		Long:          "Without a command streamsql opens a prompt on an embedded engine and NATS server.",
+		Use:   "streamsql",
+		Short: "SQL over streams: NATS JetStream in, PostgreSQL out, exactly once",
+		Long: "SQL over streams: NATS JetStream in, PostgreSQL out, exactly once.\n\n" +
+			"Without a command streamsql opens a prompt on an embedded engine and NATS server; statements may\n" +
+			"also come from -c, from files with -f, or from a pipe.\n\n" +
+			"Results go to standard output, everything else to standard error. The exit code is 0 when all went\n" +
+			"well, 1 when something failed while it ran, 2 for wrong usage or an error in the SQL text.",
+		Example: "  streamsql\n" +
+			"  streamsql -c \"SELECT 1 AS one\" --format csv\n" +
+			"  streamsql run job.sql --var POSTGRES_URL=postgres://me@localhost/mydb",
 		Args:          usageArgs(cobra.NoArgs),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.prompt(c.Context(), command, files, stopOnError)
+			if c.Flags().Changed("command") {
+				if len(files) > 0 {
+					return usageError{fmt.Errorf("-c and -f exclude each other")}
+				}
+				return a.script(c.Context(), strings.NewReader(command), true)
+			}
+			return a.prompt(c.Context(), files, stopOnError)
 		},
 	}
 	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	c.SetOut(a.stdout)
 	c.SetErr(a.stderr)
 	p := c.PersistentFlags()
-	p.StringVar(&a.dataDir, "data-dir", "", "directory of checkpoints and embedded streams (default: in the user's state directory)")
-	p.StringVar(&a.nats, "nats", "", "URL of a NATS server in place of the embedded one")
-	p.StringArrayVar(&a.vars, "var", nil, "NAME=value for ${NAME}, may be repeated")
-	p.StringArrayVar(&a.sets, "set", nil, "key=value as SET does, may be repeated")
-	p.IntVar(&a.parallelism, "parallelism", 0, "subtasks of what can be split (default: the number of CPUs)")
+	p.StringVar(&a.dataDir, "data-dir", "", "`directory` of checkpoints and embedded streams (default: in the user's state directory)")
+	p.StringVar(&a.nats, "nats", "", "`url` of a NATS server in place of the embedded one")
+	p.StringArrayVar(&a.vars, "var", nil, "`NAME=value` for ${NAME}, may be repeated")
+	p.StringArrayVar(&a.sets, "set", nil, "`key=value` as SET does, may be repeated")
+	p.IntVar(&a.parallelism, "parallelism", 0, "`number` of subtasks of what can be split (default: that of CPUs)")
 	p.BoolVar(&a.verbose, "verbose", false, "log what the engine does to standard error")
-	p.StringVar(&a.format, "format", "", "how rows are printed: table, csv, json or changelog")
+	p.StringVar(&a.format, "format", "", "how rows are printed: `table`, csv, json or changelog")
 	f := c.Flags()
-	f.StringVarP(&command, "command", "c", "", "run these statements and exit")
-	f.StringArrayVarP(&files, "file", "f", nil, "run the statements of a file at the prompt's rules and exit")
+	f.StringVarP(&command, "command", "c", "", "run these `statements` and exit, at the first error too")
+	f.StringArrayVarP(&files, "file", "f", nil, "run the statements of a file as the prompt would and exit, may be repeated; - is standard input")
 	f.BoolVar(&stopOnError, "stop-on-error", false, "end at the first error when statements come from a pipe or file")
 	c.AddCommand(a.runCommand(), a.demoCommand(), a.explainCommand(), a.checkCommand(),
 		a.savepointCommand(), a.checkpointCommand(), a.versionCommand())
@@ -65,7 +78,7 @@ func (a *app) root() *cobra.Command {
 func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if err := check(c, args); err != nil {
-			return usageError{fmt.Errorf("%w; see streamsql %s --help", err, c.Name())}
+			return usageError{fmt.Errorf("%w; see %s --help", err, c.CommandPath())}
 		}
 		return nil
 	}

@@ -43,45 +43,43 @@ func (a *app) demo(ctx context.Context, postgres string, length time.Duration) e
 		o.Vars = make(map[string]string)
 	}
 	o.Vars["POSTGRES_URL"] = postgres
-	e, err := engine.Open(ctx, o)
-	if err != nil {
-		return err
-	}
-	defer e.Close(context.WithoutCancel(ctx))
-	start := func(name, sql string) (*engine.Job, error) {
-		f, err := e.Load(name, sql)
+	return a.withOptions(ctx, o, func(e *engine.Engine) error {
+		publish, err := a.demoJob(ctx, e, "demo-publish", examples.DemoPublish)
 		if err != nil {
-			return nil, a.show(err, sql, exitFailed)
-		}
-		j, err := e.Run(ctx, f, engine.Start{})
-		return j, a.show(err, sql, exitFailed)
-	}
-	publish, err := start("demo-publish", examples.DemoPublish)
-	if err != nil {
-		return err
-	}
-	var into *engine.Job
-	if postgres != "" {
-		if into, err = start("demo-postgres", examples.DemoPostgres); err != nil {
 			return err
 		}
+		jobs := []*engine.Job{publish}
+		if postgres != "" {
+			into, err := a.demoJob(ctx, e, "demo-postgres", examples.DemoPostgres)
+			if err != nil {
+				return err
+			}
+			jobs = append(jobs, into)
+		}
+		fmt.Fprintf(a.stderr, "Generated bids go to stream NEXMARK of an embedded NATS JetStream server; this reads them back:\n\n%s\n\n",
+			strings.TrimSpace(examples.DemoWindows))
+		if postgres != "" {
+			fmt.Fprint(a.stderr, "Windows by auction go to table auction_bids of PostgreSQL.\n")
+		}
+		fmt.Fprint(a.stderr, "Ten seconds of event time pass in each second; Ctrl-C ends the demo.\n\n")
+		if length > 0 {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, length)
+			defer cancel()
+		}
+		if err := a.showQuery(ctx, e, examples.DemoWindows); err != nil {
+			return err
+		}
+		return a.summary(jobs)
+	})
+}
+
+func (a *app) demoJob(ctx context.Context, e *engine.Engine, name, sql string) (*engine.Job, error) {
+	f, err := e.Load(name, sql)
+	if err != nil {
+		return nil, a.show(err, sql, exitFailed)
 	}
-	query := examples.DemoWindows
-	fmt.Fprintf(a.stderr, "Generated bids go to stream NEXMARK of an embedded NATS JetStream server; this reads them back:\n\n%s\n\n",
-		strings.TrimSpace(query))
-	if into != nil {
-		fmt.Fprint(a.stderr, "Windows by auction go to table auction_bids of PostgreSQL.\n")
-	}
-	fmt.Fprint(a.stderr, "Ten seconds of event time pass in each second; Ctrl-C ends the demo.\n\n")
-	if length > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, length)
-		defer cancel()
-	}
-	if err := a.showQuery(ctx, e, query); err != nil {
-		return err
-	}
-	return a.summary(publish, into)
+	return a.start(ctx, e, jobFile{File: f, src: sql}, engine.Start{})
 }
 
 // showQuery prints the rows of the file's SELECT until ctx ends.
@@ -103,11 +101,8 @@ func (a *app) showQuery(ctx context.Context, e *engine.Engine, sql string) error
 }
 
 // summary stops the jobs after a last checkpoint and says what they did.
-func (a *app) summary(jobs ...*engine.Job) error {
+func (a *app) summary(jobs []*engine.Job) error {
 	for _, j := range jobs {
-		if j == nil {
-			continue
-		}
 		ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
 		err := j.Stop(ctx, "")
 		cancel()

@@ -7,10 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
+	"syscall"
 
 	"github.com/streamsql/streamsql/internal/crashpoint"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/parser"
+	"github.com/streamsql/streamsql/repl"
 )
 
 // Exit codes.
@@ -33,6 +36,8 @@ func run() int {
 			return exitUsage
 		}
 	}
+	// A reader that has seen enough is an error of the write, and not the end.
+	signal.Ignore(syscall.SIGPIPE)
 	cmd := a.root()
 	cmd.SetArgs(os.Args[1:])
 	return a.code(cmd.ExecuteContext(context.Background()))
@@ -42,6 +47,9 @@ func run() int {
 func (a *app) code(err error) int {
 	if err == nil {
 		return exitDone
+	}
+	if repl.OutputClosed(err) {
+		return exitFailed
 	}
 	var usage usageError
 	if errors.As(err, &usage) {
@@ -71,11 +79,15 @@ type shownError struct {
 	code int
 }
 
+func (e shownError) Unwrap() error { return e.error }
+
 // show prints err with the text its position counts in.
 func (a *app) show(err error, src string, code int) error {
 	if err == nil {
 		return nil
 	}
-	fmt.Fprint(a.stderr, sqlerr.Render(err, src))
+	if !repl.OutputClosed(err) {
+		fmt.Fprint(a.stderr, sqlerr.Render(err, src))
+	}
 	return shownError{err, code}
 }

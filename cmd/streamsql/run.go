@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -17,47 +16,50 @@ import (
 	"github.com/streamsql/streamsql/repl"
 )
 
-// stopTimeout bounds the last checkpoint and its commits after SIGINT.
-const stopTimeout = 90 * time.Second
-
 func (a *app) runCommand() *cobra.Command {
 	var how engine.Start
 	c := &cobra.Command{
-		Use:   "run FILE.sql",
-		Short: "run a file as a job until it ends or is stopped",
-		Long: "Runs a file as one job. Bounded input ends the job; SIGINT and SIGTERM end it after a last\n" +
-			"checkpoint. The same command again goes on from the last checkpoint. FILE may be - for standard input.",
-		Args: usageArgs(cobra.ExactArgs(1)),
-		RunE: func(c *cobra.Command, args []string) error { return a.run(c.Context(), args[0], how) },
+		Use:   "run FILE.sql …",
+		Short: "run files as jobs until they end or are stopped",
+		Long: "Runs each file as one job, all in one process. Bounded input ends a job; SIGINT and SIGTERM end it\n" +
+			"after a last checkpoint, a second one at once. The same command again goes on from the last\n" +
+			"checkpoint. FILE may be - for standard input.\n\n" +
+			"A file of SELECTs alone prints their results one after another. Where it runs beside other files, and\n" +
+			"beside other outputs, a SELECT prints its changes as they come.",
+		Example: "  streamsql run bids.sql --var POSTGRES_URL=postgres://me@localhost/mydb\n" +
+			"  streamsql run report.sql --format csv > report.csv",
+		Args: usageArgs(cobra.MinimumNArgs(1)),
+		RunE: func(c *cobra.Command, args []string) error { return a.run(c.Context(), args, how) },
 	}
 	f := c.Flags()
 	f.BoolVar(&how.Fresh, "fresh", false, "start anew: take a new job id and ignore earlier checkpoints")
-	f.StringVar(&how.FromSavepoint, "from-savepoint", "", "start from this savepoint, as a new job")
+	f.StringVar(&how.FromSavepoint, "from-savepoint", "", "start from the savepoint at this `path` when the job has no checkpoints of its own, or with --fresh")
 	f.BoolVar(&how.TakeOver, "take-over", false, "take targets from another job")
 	f.BoolVar(&how.Continue, "continue", false, "go on with a finished job from its positions")
 	return c
 }
 
-// load opens an engine and reads a job file with it.
-func (a *app) load(ctx context.Context, path string) (*engine.Engine, *engine.File, string, error) {
+// jobFile is a file with the text that positions count in.
+type jobFile struct {
+	*engine.File
+	path, src string
+}
+
+// load reads a job file.
+func (a *app) load(e *engine.Engine, path string) (jobFile, error) {
 	src, err := readFile(path, a.stdin)
 	if err != nil {
-		return nil, nil, "", usageError{err}
+		return jobFile{}, usageError{err}
 	}
-	o, err := a.options()
+	name := engine.JobName(path)
+	if path == "-" {
+		name = "stdin"
+	}
+	f, err := e.Load(name, src)
 	if err != nil {
-		return nil, nil, "", err
+		return jobFile{}, a.show(err, src, exitUsage)
 	}
-	e, err := engine.Open(ctx, o)
-	if err != nil {
-		return nil, nil, "", err
-	}
-	f, err := e.Load(engine.JobName(path), src)
-	if err != nil {
-		_ = e.Close(ctx)
-		return nil, nil, "", a.show(err, src, exitUsage)
-	}
-	return e, f, src, nil
+	return jobFile{f, path, src}, nil
 }
 
 func readFile(path string, stdin io.Reader) (string, error) {
@@ -77,110 +79,61 @@ func untilSignal(ctx context.Context) (context.Context, context.CancelFunc) {
 	return ctx, stop
 }
 
-func (a *app) run(ctx context.Context, path string, how engine.Start) error {
+func (a *app) run(ctx context.Context, paths []string, how engine.Start) error {
+	if len(paths) > 1 && how.FromSavepoint != "" {
+		return usageError{fmt.Errorf("--from-savepoint is for one file")}
+	}
 	ctx, stop := untilSignal(ctx)
 	defer stop()
-	e, f, src, err := a.load(ctx, path)
-	if err != nil {
-		return err
-	}
-	defer e.Close(context.WithoutCancel(ctx))
-	if queries := f.Queries(); queries != nil {
-		format := a.format
-		if format == "" && !repl.IsTerminal(a.stdout) {
-			format = "csv"
-		}
-		p := repl.NewPrinter(a.stdout, format, repl.IsTerminal(a.stdout))
-		for i, q := range queries {
-			run, err := e.Query(ctx, f, q)
+	return a.withEngine(ctx, func(e *engine.Engine) error {
+		var files []jobFile
+		names := make(map[string]string)
+		for _, p := range paths {
+			f, err := a.load(e, p)
 			if err != nil {
-				return a.show(err, src, exitUsage)
+				return err
 			}
-			if !run.Bounded && i < len(queries)-1 {
-				run.Stop()
-				return a.show(sqlerr.New(sqlerr.CodeNotSupported, q.Pos, "this SELECT never ends, so those after it would never run"), src, exitUsage)
+			if other, dup := names[f.Name]; dup {
+				return usageError{fmt.Errorf("%s and %s are both job %q: name one with SET 'job.name' = '…'", other, p, f.Name)}
 			}
-			err = p.Query(ctx, run)
+			names[f.Name] = p
+			files = append(files, f)
+		}
+		if queries := files[0].Queries(); queries != nil && len(files) == 1 {
+			return a.results(ctx, e, files[0])
+		}
+		return a.jobs(ctx, e, files, how)
+	})
+}
+
+// results prints the rows of a file's SELECTs, one after another.
+func (a *app) results(ctx context.Context, e *engine.Engine, f jobFile) error {
+	format := a.format
+	if format == "" && !repl.IsTerminal(a.stdout) {
+		format = "csv"
+	}
+	p := repl.NewPrinter(a.stdout, format, repl.IsTerminal(a.stdout))
+	queries := f.Queries()
+	for i, q := range queries {
+		run, err := e.Query(ctx, f.File, q)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return a.show(err, f.src, exitOf(err))
+		}
+		if !run.Bounded && i < len(queries)-1 {
 			run.Stop()
-			if errors.Is(err, context.Canceled) {
-				return nil
-			}
-			if err != nil {
-				return a.show(err, src, exitFailed)
-			}
+			return a.show(sqlerr.New(sqlerr.CodeNotSupported, q.Pos, "this SELECT never ends, so those after it would never run"), f.src, exitUsage)
 		}
-		return nil
-	}
-	j, err := e.Run(ctx, f, how)
-	if errors.Is(err, engine.ErrFinished) {
-		fmt.Fprintf(a.stderr, "streamsql: job %q has finished; --fresh runs it again, --continue goes on from its positions\n", f.Name)
-		return nil
-	}
-	if err != nil {
-		return a.show(err, src, exitOf(err))
-	}
-	return a.wait(ctx, j, src)
-}
-
-// wait waits for a job's end or, on a signal, stops it after a last checkpoint.
-func (a *app) wait(ctx context.Context, j *engine.Job, src string) error {
-	status := repl.NewStatusLine(a.stderr)
-	defer status.Close()
-	tick := time.NewTicker(500 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		select {
-		case <-j.Done():
-			status.Close()
-			if err := j.Wait(); err != nil {
-				return a.show(err, src, exitFailed)
-			}
+		err = p.Query(ctx, run)
+		run.Stop()
+		if errors.Is(err, context.Canceled) {
 			return nil
-		case <-tick.C:
-			status.Show(j.Status())
-		case <-ctx.Done():
-			status.Close()
-			fmt.Fprintln(a.stderr, "streamsql: stopping after a last checkpoint")
-			stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
-			defer cancel()
-			return a.show(j.Stop(stop, ""), src, exitFailed)
+		}
+		if err != nil {
+			return a.show(err, f.src, exitFailed)
 		}
 	}
-}
-
-func (a *app) explainCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: "explain FILE.sql", Short: "print the plan of a job file", Args: usageArgs(cobra.ExactArgs(1)),
-		RunE: func(c *cobra.Command, args []string) error {
-			e, f, src, err := a.load(c.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			defer e.Close(c.Context())
-			text, err := e.Explain(f)
-			if err != nil {
-				return a.show(err, src, exitUsage)
-			}
-			fmt.Fprint(a.stdout, text)
-			return nil
-		},
-	}
-}
-
-func (a *app) checkCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: "check FILE.sql", Short: "parse and plan a job file and check its connectors, run nothing", Args: usageArgs(cobra.ExactArgs(1)),
-		RunE: func(c *cobra.Command, args []string) error {
-			e, f, src, err := a.load(c.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			defer e.Close(c.Context())
-			if err := e.Check(c.Context(), f); err != nil {
-				return a.show(err, src, exitOf(err))
-			}
-			fmt.Fprintf(a.stdout, "%s: ok\n", args[0])
-			return nil
-		},
-	}
+	return nil
 }

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/streamsql/streamsql/engine"
+)
+
+func (a *app) explainCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "explain FILE.sql", Short: "print the plan of a job file",
+		Long: "Prints the plan of a job file and the guarantee that it gives. Nothing is connected to.",
+		Args: usageArgs(cobra.ExactArgs(1)),
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.withEngine(c.Context(), func(e *engine.Engine) error {
+				f, err := a.load(e, args[0])
+				if err != nil {
+					return err
+				}
+				text, err := e.Explain(f.File)
+				if err != nil {
+					return a.show(err, f.src, exitUsage)
+				}
+				_, err = fmt.Fprint(a.stdout, text)
+				return err
+			})
+		},
+	}
+}
+
+func (a *app) checkCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "check FILE.sql", Short: "plan a job file and check its connectors, run nothing",
+		Long: "Parses and plans a job file and asks its connectors whether the real tables and streams are there and\n" +
+			"fit what is declared. Nothing is read, written or claimed.",
+		Args: usageArgs(cobra.ExactArgs(1)),
+		RunE: func(c *cobra.Command, args []string) error {
+			ctx, stop := untilSignal(c.Context())
+			defer stop()
+			return a.withEngine(ctx, func(e *engine.Engine) error {
+				f, err := a.load(e, args[0])
+				if err != nil {
+					return err
+				}
+				if err := e.Check(ctx, f.File); err != nil {
+					return a.show(err, f.src, exitOf(err))
+				}
+				_, err = fmt.Fprintf(a.stdout, "%s: ok\n", args[0])
+				return err
+			})
+		},
+	}
+}

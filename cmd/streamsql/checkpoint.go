@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/streamsql/streamsql/checkpoint"
+	"github.com/streamsql/streamsql/engine"
+	"github.com/streamsql/streamsql/internal/sqlerr"
+	"github.com/streamsql/streamsql/repl"
+)
+
+func (a *app) checkpointCommand() *cobra.Command {
+	c := &cobra.Command{Use: "checkpoint", Short: "list and look into checkpoints", Args: usageArgs(cobra.NoArgs),
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
+	c.AddCommand(
+		&cobra.Command{Use: "list [JOB]", Short: "list the complete checkpoints of the data directory", Args: usageArgs(cobra.MaximumNArgs(1)),
+			RunE: func(c *cobra.Command, args []string) error {
+				return a.withEngine(c.Context(), func(e *engine.Engine) error {
+					names := args
+					if len(names) == 0 {
+						var err error
+						if names, err = e.StoredJobs(c.Context()); err != nil {
+							return err
+						}
+					}
+					var rows [][]string
+					for _, n := range names {
+						list, err := e.Checkpoints(c.Context(), n)
+						if err != nil {
+							return err
+						}
+						for _, m := range list {
+							rows = append(rows, engine.CheckpointRow(n, m))
+						}
+					}
+					return repl.Table(a.stdout, []string{"job", "epoch", "attempt", "bytes", "created", "kind"}, rows)
+				})
+			}},
+		a.jobCommand("inspect", "show what the newest checkpoint of a job holds", func(_ context.Context, _ *engine.Engine, list []*checkpoint.Manifest) error {
+			return a.inspect(list[len(list)-1])
+		}),
+		a.jobCommand("verify", "read all checkpoints of a job back and check every byte", func(ctx context.Context, e *engine.Engine, list []*checkpoint.Manifest) error {
+			for _, m := range list {
+				if err := a.verify(ctx, e.Store(), m); err != nil {
+					return err
+				}
+			}
+			return nil
+		}),
+	)
+	return c
+}
+
+func (a *app) jobCommand(name, doc string, do func(context.Context, *engine.Engine, []*checkpoint.Manifest) error) *cobra.Command {
+	return &cobra.Command{Use: name + " JOB", Short: doc, Args: usageArgs(cobra.ExactArgs(1)),
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.withEngine(c.Context(), func(e *engine.Engine) error {
+				list, err := e.Checkpoints(c.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				if len(list) == 0 {
+					return sqlerr.New(sqlerr.CodeCheckpoint, 0, "job %q has no complete checkpoint", args[0])
+				}
+				return do(c.Context(), e, list)
+			})
+		}}
+}

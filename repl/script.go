@@ -1,0 +1,109 @@
+package repl
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/streamsql/streamsql/parser"
+)
+
+// Script runs the statements of in as they come, as from a pipe. It returns a
+// *StoppedError when an error ended it, and ctx's error when that did.
+func Script(ctx context.Context, o Options, in io.Reader) error {
+	sh := newShell(o, false)
+	err := sh.script(ctx, in)
+	if cerr := sh.closeOut(); err == nil {
+		err = cerr
+	}
+	return err
+}
+
+// script runs statements, and backslash commands, which stand on lines of their own.
+func (sh *shell) script(ctx context.Context, in io.Reader) error {
+	var buf strings.Builder
+	first, n := 0, 0 // lines before the statement in buf, and before this one
+	for line, err := range readLines(ctx, in) {
+		if err != nil {
+			return err
+		}
+		n++
+		blank := strings.TrimSpace(buf.String()) == ""
+		if text := strings.TrimSpace(line); blank && strings.HasPrefix(text, `\`) {
+			if err := sh.report(sh.meta(ctx, text), "", 0); err != nil {
+				return ignoreQuit(err)
+			}
+			buf.Reset()
+			first = n
+			continue
+		}
+		buf.WriteString(line)
+		if !strings.Contains(line, ";") || parser.Incomplete(buf.String()) {
+			continue
+		}
+		if err := sh.run(ctx, buf.String(), first); err != nil {
+			return ignoreQuit(err)
+		}
+		buf.Reset()
+		first = n
+	}
+	if strings.TrimSpace(buf.String()) != "" {
+		return ignoreQuit(sh.run(ctx, buf.String(), first))
+	}
+	return nil
+}
+
+func ignoreQuit(err error) error {
+	if errors.Is(err, errQuit) {
+		return nil
+	}
+	return err
+}
+
+// readLines gives the lines of in with their ends, and at last an error that is not
+// io.EOF. The end of ctx ends it; then a goroutine may stay behind in a Read that
+// never returns.
+func readLines(ctx context.Context, in io.Reader) func(yield func(string, error) bool) {
+	type line struct {
+		text string
+		err  error
+	}
+	return func(yield func(string, error) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		lines := make(chan line)
+		go func() {
+			defer close(lines)
+			r := bufio.NewReader(in)
+			for err := error(nil); err == nil; {
+				var l line
+				l.text, err = r.ReadString('\n')
+				if err != nil && err != io.EOF {
+					l.err = err
+				}
+				select {
+				case lines <- l:
+				case <-ctx.Done():
+					return
+				}
+			}
+		}()
+		for {
+			select {
+			case l, ok := <-lines:
+				if !ok || l.text != "" && !yield(l.text, nil) {
+					return
+				}
+				if l.err != nil {
+					yield("", l.err)
+					return
+				}
+			case <-ctx.Done():
+				yield("", ctx.Err())
+				return
+			}
+		}
+	}
+}
