@@ -5,11 +5,8 @@ package postgres
 
 import (
 	"net/url"
-	"sort"
 	"strconv"
 	"strings"
-
-	"github.com/lib/pq"
 
 	"github.com/streamsql/streamsql/connectors"
 	"github.com/streamsql/streamsql/internal/sqlerr"
@@ -65,39 +62,51 @@ func capabilities(o map[string]string, hasKey bool) (connectors.Capabilities, er
 	return c, nil
 }
 
-// dsn turns the options into a libpq connection string with our own parameters.
+// ours are the connection parameters that we set unless the user did.
+var ours = [][2]string{{"binary_parameters", "yes"}, {"connect_timeout", "10"}, {"application_name", "streamsql"}}
+
+// dsn adds our parameters and the user's name and password to the url option, which is
+// a URL or keywords.
 func dsn(o map[string]string) (string, error) {
-	kw := o["url"]
-	if strings.HasPrefix(kw, "postgres://") || strings.HasPrefix(kw, "postgresql://") {
-		if _, err := url.Parse(kw); err != nil {
-			// The parser's own message repeats the text, password and all.
-			return "", sqlerr.New(sqlerr.CodeOption, 0, `option "url" is not a valid PostgreSQL URL`)
-		}
-		var err error
-		if kw, err = pq.ParseURL(kw); err != nil {
-			return "", sqlerr.New(sqlerr.CodeOption, 0, `option "url" is not a valid PostgreSQL URL`)
-		}
+	text := o["url"]
+	if strings.HasPrefix(text, "postgres://") || strings.HasPrefix(text, "postgresql://") {
+		return urlDSN(text, o["user"], o["password"])
 	}
-	extra := map[string]string{"binary_parameters": "yes"}
-	for _, k := range []string{"user", "password"} {
-		if v := o[k]; v != "" {
-			extra[k] = v
+	extra := [][2]string{{"user", o["user"]}, {"password", o["password"]}}
+	for _, p := range append(extra, ours...) {
+		if p[1] != "" && !strings.Contains(text, p[0]+"=") {
+			text += " " + p[0] + "='" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(p[1]) + "'"
 		}
 	}
-	for k, v := range map[string]string{"connect_timeout": "10", "application_name": "streamsql"} {
-		if !strings.Contains(kw, k+"=") {
-			extra[k] = v
+	return strings.TrimSpace(text), nil
+}
+
+func urlDSN(text, user, password string) (string, error) {
+	u, err := url.Parse(text)
+	if err != nil {
+		// The parser's own message repeats the text, password and all.
+		return "", sqlerr.New(sqlerr.CodeOption, 0, `option "url" is not a valid PostgreSQL URL`)
+	}
+	q := u.Query()
+	for _, p := range ours {
+		if !q.Has(p[0]) {
+			q.Set(p[0], p[1])
 		}
 	}
-	keys := make([]string, 0, len(extra))
-	for k := range extra {
-		keys = append(keys, k)
+	u.RawQuery = q.Encode()
+	if user == "" && u.User != nil {
+		user = u.User.Username()
 	}
-	sort.Strings(keys)
-	for _, k := range keys {
-		kw += " " + k + "='" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(extra[k]) + "'"
+	if p, ok := u.User.Password(); ok && password == "" {
+		password = p
 	}
-	return strings.TrimSpace(kw), nil
+	switch {
+	case password != "":
+		u.User = url.UserPassword(user, password)
+	case user != "":
+		u.User = url.User(user)
+	}
+	return u.String(), nil
 }
 
 func batchRows(o map[string]string) (int, error) {

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
@@ -440,21 +441,17 @@ func TestRestartsUnderLoad(t *testing.T) {
 		}})
 	model := make(map[int64]string)
 	stop := make(chan struct{})
-	done := make(chan error, 1)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	go func() {
+		defer close(stop)
 		for _, end := range []func() error{pg.StopImmediate, pg.Stop, pg.Kill, pg.StopImmediate, pg.Stop} {
 			time.Sleep(100 * time.Millisecond)
-			if err := end(); err != nil {
-				done <- err
-				return
-			}
-			if err := pg.Cluster.Start(ctx); err != nil {
-				done <- err
+			if err := errors.Join(end(), pg.Cluster.Start(ctx)); err != nil {
+				cancel(err)
 				return
 			}
 		}
-		close(stop)
-		done <- nil
 	}()
 	for i := 0; ; i++ {
 		b := vec.NewBatch(kv.Types(), 100)
@@ -466,7 +463,7 @@ func TestRestartsUnderLoad(t *testing.T) {
 			model[k] = v
 		}
 		if err := w.Write(ctx, b); err != nil {
-			t.Fatal(err)
+			t.Fatal(err, context.Cause(ctx))
 		}
 		b.Release()
 		select {
@@ -475,9 +472,6 @@ func TestRestartsUnderLoad(t *testing.T) {
 			continue
 		}
 		break
-	}
-	if err := <-done; err != nil {
-		t.Fatal(err)
 	}
 	if err := w.Flush(ctx); err != nil {
 		t.Fatal(err)

@@ -138,8 +138,23 @@ func (c *Cluster) command(name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// Start starts the server again after Stop or Kill and waits until it answers.
+// errEnded says that the server ended while it was starting.
+var errEnded = errors.New("postgres ended at start")
+
+// Start starts the server again after Stop or Kill and waits until it answers. The
+// backends of a server that was killed hold its shared memory for a moment, so an early
+// end is tried again.
 func (c *Cluster) Start(ctx context.Context) error {
+	for deadline := time.Now().Add(20 * time.Second); ; {
+		err := c.start(ctx)
+		if !errors.Is(err, errEnded) || time.Now().After(deadline) {
+			return err
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+}
+
+func (c *Cluster) start(ctx context.Context) error {
 	log, err := os.OpenFile(filepath.Join(c.opts.Dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err
@@ -169,7 +184,9 @@ func (c *Cluster) Start(ctx context.Context) error {
 		select {
 		case <-done:
 			text, _ := os.ReadFile(log.Name())
-			return fmt.Errorf("postgres ended at start: %s", tail(text))
+			log.Close()
+			c.cmd = nil
+			return fmt.Errorf("%w: %s", errEnded, tail(text))
 		case <-ctx.Done():
 			_ = c.Kill()
 			return ctx.Err()
