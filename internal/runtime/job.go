@@ -37,13 +37,19 @@ func Start(ctx context.Context, cfg Config) (*Job, error) {
 	cfg = cfg.withDefaults()
 	ctx, cancel := context.WithCancel(ctx)
 	j := &Job{cfg: cfg, cancel: cancel, done: make(chan struct{}), started: cfg.Clock.Now()}
-	id, err := jobID(ctx, cfg)
+	id, bound, err := jobID(ctx, cfg)
 	if err != nil {
 		cancel()
 		return nil, err
 	}
 	j.id = id
 	x, err := j.prepare(ctx)
+	if err == nil && !bound {
+		if err = checkpoint.BindName(ctx, cfg.Store, cfg.Name, id); err != nil {
+			x.cancel()
+			_ = x.close()
+		}
+	}
 	if err != nil {
 		cancel()
 		return nil, err
@@ -52,16 +58,19 @@ func Start(ctx context.Context, cfg Config) (*Job, error) {
 	return j, nil
 }
 
-// jobID finds or makes the id that the name stands for.
-func jobID(ctx context.Context, cfg Config) (string, error) {
-	if !cfg.Fresh {
-		id, err := checkpoint.JobOf(ctx, cfg.Store, cfg.Name)
-		if err != nil || id != "" {
-			return id, err
-		}
+// jobID finds the id that the name stands for, or makes one. A name that stands for an
+// older job moves to the new id only when all targets have taken it: a start that is
+// refused must leave the way back.
+func jobID(ctx context.Context, cfg Config) (id string, bound bool, err error) {
+	old, err := checkpoint.JobOf(ctx, cfg.Store, cfg.Name)
+	if err != nil || old != "" && !cfg.Fresh {
+		return old, true, err
 	}
-	id := checkpoint.NewID()
-	return id, checkpoint.BindName(ctx, cfg.Store, cfg.Name, id)
+	id = checkpoint.NewID()
+	if old != "" {
+		return id, false, nil
+	}
+	return id, true, checkpoint.BindName(ctx, cfg.Store, cfg.Name, id)
 }
 
 // Latest gives the newest checkpoint of the job called name, nil when there is none:

@@ -33,13 +33,18 @@ func (s *stepper) decode(f func()) {
 // Simulate prepares an attempt of the job at the given time, as Start does.
 func Simulate(ctx context.Context, cfg Config, now int64) (*Simulation, error) {
 	cfg = cfg.withDefaults()
-	id, err := jobID(ctx, cfg)
+	id, bound, err := jobID(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
 	s := &Simulation{exec: &stepper{}, ctx: ctx}
 	if s.a, err = newAttempt(ctx, cfg, id, s.exec, now); err != nil {
 		return nil, err
+	}
+	if !bound {
+		if err := checkpoint.BindName(ctx, cfg.Store, cfg.Name, id); err != nil {
+			return nil, err
+		}
 	}
 	s.a.start()
 	return s, nil
