@@ -57,10 +57,23 @@ func freeName(name parser.QualifiedName, replace, ifNotExists bool, snap *catalo
 	if len(name.Parts) > 1 {
 		return nil, sqlerr.NotSupported(name.Pos, "a qualified name")
 	}
-	t, v := snap.Find(name.Last().Text, true)
+	n := name.Last()
+	t, v := snap.Find(n.Text, n.Quoted)
 	switch {
 	case t == nil && v == nil:
 		return nil, nil
+	case t != nil && t.Name != n.Text, v != nil && v.Name != n.Text:
+		if ifNotExists && t != nil && table {
+			return t, nil
+		}
+		old := ""
+		if t != nil {
+			old = t.Name
+		} else {
+			old = v.Name
+		}
+		return nil, sqlerr.New(sqlerr.CodeDuplicateTable, name.Pos, "relation %q already exists", old).
+			WithHint("Unquoted names are the same in upper and lower case.")
 	case (t != nil) != table:
 		kind := "view"
 		if t != nil {
