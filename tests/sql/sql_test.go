@@ -31,6 +31,7 @@ func TestCases(t *testing.T) {
 	db := pg.Open(t)
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		r := &runner{pg: pg, db: db, feed: newFeed(), file: filepath.Base(path)}
+		r.exec(t, "DROP SCHEMA public CASCADE", "CREATE SCHEMA public")
 		datadriven.RunTest(t, path, r.command)
 	})
 }
@@ -333,6 +334,7 @@ func start(ctx context.Context, e *engine.Engine, job string) (*engine.Job, erro
 // prompt runs statements over the declarations and prints what each gives; it stops at
 // the first that fails.
 func (r *runner) prompt(t *testing.T, input string) string {
+	r.feed.reset(r.lines, 1024)
 	e, err := r.open(variant{parallelism: 2}, "")
 	if err != nil {
 		t.Fatal(err)
@@ -362,14 +364,21 @@ func shown(t *testing.T, res *engine.Result) string {
 	switch {
 	case res.Query != nil:
 		defer res.Query.Stop()
-		rows, err := fold(context.Background(), res.Query)
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		defer cancel()
+		rows, err := fold(ctx, res.Query)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return strings.Join(res.Query.Schema.Names(), "|") + "\n" + textOf(rows)
 	case res.Job != nil:
+		select {
+		case <-res.Job.Done():
+		case <-time.After(20 * time.Second):
+			t.Fatalf("%s: the job does not end: %+v", res.Tag, res.Job.Status())
+		}
 		if err := res.Job.Wait(); err != nil {
-			t.Fatal(err)
+			return "error: " + err.Error() + "\n"
 		}
 		return res.Tag + "\n"
 	case res.Text != "":
