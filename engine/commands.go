@@ -35,28 +35,31 @@ func (s *Session) savepointAt(path *parser.StringArg, job string) string {
 
 // command runs STOP JOB and CANCEL JOB.
 func (s *Session) command(ctx context.Context, st *parser.JobCommand) (*Result, error) {
+	switch st.Action {
+	case parser.PauseJob:
+		return nil, sqlerr.NotSupported(st.Pos, "PAUSE JOB")
+	case parser.ResumeJob:
+		return nil, sqlerr.NotSupported(st.Pos, "RESUME JOB")
+	}
 	j, err := s.job(st.Job)
 	if err != nil {
 		return nil, err
 	}
-	switch st.Action {
-	case parser.StopJob:
-		path := ""
-		if st.WithSavepoint {
-			path = s.savepointAt(st.Path, j.Name)
-		}
-		if err := j.Stop(ctx, path); err != nil {
-			return nil, at(err, st.Job.Pos)
-		}
-		return &Result{Tag: "STOP JOB", Text: path}, nil
-	case parser.CancelJob:
+	if st.Action == parser.CancelJob {
 		if !j.Running() {
-			return nil, sqlerr.New(sqlerr.CodeUndefinedObject, st.Job.Pos, "job %q is not running, it has %s", j.Name, j.Status().State)
+			return nil, at(j.notRunning(), st.Job.Pos)
 		}
 		j.Cancel()
 		return &Result{Tag: "CANCEL JOB"}, nil
 	}
-	return nil, sqlerr.NotSupported(st.Pos, "PAUSE JOB and RESUME JOB")
+	path := ""
+	if st.WithSavepoint {
+		path = s.savepointAt(st.Path, j.Name)
+	}
+	if err := j.Stop(ctx, path); err != nil {
+		return nil, at(err, st.Job.Pos)
+	}
+	return &Result{Tag: "STOP JOB", Text: path}, nil
 }
 
 // snapshot makes a savepoint of a running job, or of the checkpoints that one left in

@@ -10,17 +10,14 @@ import (
 	"github.com/streamsql/streamsql/parser"
 )
 
-// insert starts a job from one statement of a session.
+// insert starts a job from one statement of a session. Without a name it is a new job
+// each time it is typed.
 func (s *Session) insert(ctx context.Context, st parser.Statement, script *Script) (*Result, error) {
 	spec, err := s.jobOf(st, script)
 	if err != nil {
 		return nil, err
 	}
 	spec.name = s.settings.get("job.name")
-	if spec.name == "" {
-		// A statement without a name is a new job each time it is typed.
-		spec.name, spec.how.Fresh = s.e.jobs.newName(), true
-	}
 	j, err := s.e.start(ctx, spec)
 	if err != nil {
 		return nil, err

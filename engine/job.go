@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/streamsql/streamsql/internal/runtime"
@@ -62,10 +63,10 @@ func (j *Job) Done() <-chan struct{} { return j.run.Done() }
 // that it does not run.
 func (j *Job) Stop(ctx context.Context, path string) error {
 	if !j.Running() {
-		if err := j.Wait(); err != nil {
+		if err := j.Wait(); err != nil && !errors.Is(err, context.Canceled) {
 			return err
 		}
-		return sqlerr.New(sqlerr.CodeUndefinedObject, 0, "job %q is not running, it has %s", j.Name, j.Status().State)
+		return j.notRunning()
 	}
 	if err := j.run.Stop(ctx, path); err != nil {
 		return j.fix(err)
@@ -77,6 +78,10 @@ func (j *Job) Stop(ctx context.Context, path string) error {
 		return sqlerr.New(sqlerr.CodeCheckpoint, 0, "job %q ended before its savepoint was made", j.Name)
 	}
 	return nil
+}
+
+func (j *Job) notRunning() error {
+	return sqlerr.New(sqlerr.CodeUndefinedObject, 0, "job %q is not running but %s", j.Name, j.Status().State)
 }
 
 func (j *Job) stopIfRunning(ctx context.Context) error {

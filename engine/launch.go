@@ -11,9 +11,12 @@ import (
 	"github.com/streamsql/streamsql/planner/plan"
 )
 
-// start plans and starts a job that goes on in the background.
+// start plans and starts a job that goes on in the background. One without a name is a
+// new job.
 func (e *Engine) start(ctx context.Context, spec jobSpec) (*Job, error) {
-	return e.jobs.add(spec.name, func() (*Job, error) {
+	spec.how.Fresh = spec.how.Fresh || spec.name == ""
+	return e.jobs.add(spec.name, func(name string) (*Job, error) {
+		spec.name = name
 		p, err := e.planOrStored(ctx, spec)
 		if err != nil {
 			return nil, spec.fix(err)

@@ -13,7 +13,6 @@ type registry struct {
 	mu       sync.Mutex
 	jobs     map[string]*Job
 	starting map[string]bool
-	unnamed  int
 	closed   bool
 	queries  sync.WaitGroup // running SELECTs
 	starts   sync.WaitGroup // jobs being started
@@ -22,27 +21,15 @@ type registry struct {
 func errClosed() error { return sqlerr.New(sqlerr.CodeCancelled, 0, "the engine is closed") }
 
 // add files the job that start gives under its name, which no other running job may
-// have. The name is taken while start runs.
-func (r *registry) add(name string, start func() (*Job, error)) (*Job, error) {
-	r.mu.Lock()
-	old := r.jobs[name]
-	switch {
-	case r.closed:
-		r.mu.Unlock()
-		return nil, errClosed()
-	case r.starting[name] || old != nil && old.Running():
-		r.mu.Unlock()
-		return nil, sqlerr.New(sqlerr.CodeDuplicateTable, 0, "job %q is running", name).
-			WithHint("Stop it with STOP JOB, or give this one another name with SET 'job.name' = '…'.")
+// have; "" takes the first of job-1, job-2 … that is free. The name is taken while start
+// runs.
+func (r *registry) add(name string, start func(name string) (*Job, error)) (*Job, error) {
+	name, err := r.take(name)
+	if err != nil {
+		return nil, err
 	}
-	if r.jobs == nil {
-		r.jobs, r.starting = make(map[string]*Job), make(map[string]bool)
-	}
-	r.starting[name] = true
-	r.starts.Add(1)
-	r.mu.Unlock()
 	defer r.starts.Done()
-	j, err := start()
+	j, err := start(name)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.starting, name)
@@ -51,6 +38,30 @@ func (r *registry) add(name string, start func() (*Job, error)) (*Job, error) {
 	}
 	r.jobs[name] = j
 	return j, nil
+}
+
+func (r *registry) take(name string) (string, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.jobs == nil {
+		r.jobs, r.starting = make(map[string]*Job), make(map[string]bool)
+	}
+	for n := 1; name == ""; n++ {
+		if free := fmt.Sprintf("job-%d", n); r.jobs[free] == nil && !r.starting[free] {
+			name = free
+		}
+	}
+	old := r.jobs[name]
+	switch {
+	case r.closed:
+		return "", errClosed()
+	case r.starting[name] || old != nil && old.Running():
+		return "", sqlerr.New(sqlerr.CodeDuplicateTable, 0, "job %q is running", name).
+			WithHint("Stop it with STOP JOB, or give this one another name with SET 'job.name' = '…'.")
+	}
+	r.starting[name] = true
+	r.starts.Add(1)
+	return name, nil
 }
 
 // query counts a SELECT in; done counts it out.
@@ -62,14 +73,6 @@ func (r *registry) query() (done func(), err error) {
 	}
 	r.queries.Add(1)
 	return r.queries.Done, nil
-}
-
-// newName gives a job without a name one.
-func (r *registry) newName() string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.unnamed++
-	return fmt.Sprintf("job-%d", r.unnamed)
 }
 
 // close lets no more jobs in and gives those that are; first is false when it was

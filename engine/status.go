@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"context"
+	"errors"
 	"fmt"
 
 	"github.com/streamsql/streamsql/internal/runtime"
@@ -10,7 +12,7 @@ import (
 // Status is how a job or query is doing: the runtime's figures by node, and their sums.
 type Status struct {
 	runtime.Status
-	// State is "running", "waiting", "finished", "stopped" or "failed".
+	// State is "running", "waiting", "finished", "stopped", "cancelled" or "failed".
 	State string
 	// RowsIn counts rows read from sources, RowsOut rows given to sinks, Late rows
 	// dropped as late, Failed rows that on.error kept from the result.
@@ -33,8 +35,10 @@ func statusOf(j *runtime.Job, p *plan.Plan) Status {
 	}
 	select {
 	case <-j.Done():
-		switch {
-		case j.Wait() != nil:
+		switch err := j.Wait(); {
+		case errors.Is(err, context.Canceled):
+			s.State = "cancelled"
+		case err != nil:
 			s.State = "failed"
 		case j.Stopped():
 			s.State = "stopped"

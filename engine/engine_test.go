@@ -1,0 +1,243 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/streamsql/streamsql/engine"
+	"github.com/streamsql/streamsql/internal/sqlerr"
+)
+
+// eventually waits until ok.
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(15 * time.Second); !ok(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("no %s", what)
+		}
+	}
+}
+
+const endless = `CREATE TABLE g (id BIGINT) WITH (connector = 'generator', kind = 'columns', rate = '100');
+CREATE TABLE b (id BIGINT) WITH (connector = 'blackhole');
+INSERT INTO b SELECT id FROM g`
+
+func TestOpenRefusesSettings(t *testing.T) {
+	if _, err := engine.Open(context.Background(), engine.Options{Settings: map[string]string{"nosuch": "1"}}); sqlerr.CodeOf(err) != sqlerr.CodeUndefinedObject {
+		t.Errorf("got %v", err)
+	}
+	dir := filepath.Join(t.TempDir(), "f")
+	write(t, dir, "a file")
+	if _, err := engine.Open(context.Background(), engine.Options{DataDir: dir}); sqlerr.CodeOf(err) != sqlerr.CodeCheckpoint {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestClose: jobs get a last checkpoint, queries end, the temporary directory goes, and
+// nothing starts any more.
+func TestClose(t *testing.T) {
+	ctx := context.Background()
+	e, err := engine.Open(ctx, engine.Options{Settings: map[string]string{"checkpoint.interval": "1h"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !e.Temporary() {
+		t.Error("the data directory is not temporary")
+	}
+	j, err := e.Run(ctx, load(t, e, "j", endless), engine.Start{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := load(t, e, "q", strings.Replace(endless, "INSERT INTO b ", "", 1))
+	q, err := e.Query(ctx, f, f.Queries()[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "rows", func() bool { return j.Status().RowsIn > 0 && q.Status().RowsIn > 0 })
+	shut(t, e)
+	if st := j.Status(); st.State != "stopped" || st.Checkpoints != 1 {
+		t.Errorf("the job is %s after %d checkpoints", st.State, st.Checkpoints)
+	}
+	q.Stop()
+	if st := q.Status().State; st != "cancelled" {
+		t.Errorf("the query is %s", st)
+	}
+	if _, err := os.Stat(e.DataDir()); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the temporary directory: %v", err)
+	}
+	if _, err := e.Run(ctx, load(t, e, "k", endless), engine.Start{}); sqlerr.CodeOf(err) != sqlerr.CodeCancelled {
+		t.Errorf("run: %v", err)
+	}
+	if _, err := e.Query(ctx, f, f.Queries()[0]); sqlerr.CodeOf(err) != sqlerr.CodeCancelled {
+		t.Errorf("query: %v", err)
+	}
+	if _, err := e.NATSURL(); sqlerr.CodeOf(err) != sqlerr.CodeCancelled {
+		t.Errorf("nats: %v", err)
+	}
+	shut(t, e) // a second time does nothing
+}
+
+// TestCloseInTime: a job that cannot take its last checkpoint is cancelled.
+func TestCloseInTime(t *testing.T) {
+	e, err := engine.Open(context.Background(), engine.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, err := e.Run(context.Background(), load(t, e, "j", endless), engine.Start{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	err = e.Close(ctx)
+	if j.Running() || err != nil && !errors.Is(err, context.Canceled) {
+		t.Errorf("running %v, %v", j.Running(), err)
+	}
+}
+
+// TestStartGivenUp: the end of the context ends a start that hangs, and nothing that has
+// started.
+func TestStartGivenUp(t *testing.T) {
+	hang, err := net.Listen("tcp", "127.0.0.1:0") // accepts, and never says a word
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer hang.Close()
+	e := open(t, engine.Options{})
+	text := `CREATE TABLE p (id BIGINT PRIMARY KEY) WITH (connector = 'postgres', url = 'postgres://u:p@` + hang.Addr().String() + `/d?sslmode=disable', table = 'p');
+INSERT INTO p VALUES (1)`
+	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+	defer cancel()
+	begin := time.Now()
+	if _, err := e.Run(ctx, load(t, e, "p", text), engine.Start{}); !errors.Is(err, context.DeadlineExceeded) || time.Since(begin) > 5*time.Second {
+		t.Errorf("the start gives %v after %v", err, time.Since(begin))
+	}
+	ctx, cancel = context.WithCancel(context.Background())
+	j, err := e.Run(ctx, load(t, e, "j", endless), engine.Start{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	n := j.Status().RowsIn
+	eventually(t, "more rows", func() bool { return j.Status().RowsIn > n })
+	if !j.Running() {
+		t.Error("the job has ended with the context of its start")
+	}
+}
+
+// TestOneJobAName: of several starts under one name one wins.
+func TestOneJobAName(t *testing.T) {
+	e := open(t, engine.Options{})
+	f := load(t, e, "j", endless)
+	var wg sync.WaitGroup
+	errs := make([]error, 4)
+	for i := range errs {
+		wg.Go(func() { _, errs[i] = e.Run(context.Background(), f, engine.Start{}) })
+	}
+	wg.Wait()
+	started := 0
+	for _, err := range errs {
+		switch {
+		case err == nil:
+			started++
+		case sqlerr.CodeOf(err) != sqlerr.CodeDuplicateTable:
+			t.Errorf("got %v", err)
+		}
+	}
+	if started != 1 {
+		t.Errorf("%d of %d started", started, len(errs))
+	}
+}
+
+// TestTwoEngines use one data directory: their jobs live side by side, one of them runs
+// the embedded server, and the later attempt at one job ends the earlier.
+func TestTwoEngines(t *testing.T) {
+	dir := t.TempDir()
+	one, two := open(t, engine.Options{DataDir: dir}), open(t, engine.Options{DataDir: dir})
+	if _, err := one.NATSURL(); err != nil {
+		t.Fatal(err)
+	}
+	_, err := two.NATSURL()
+	if e := sqlerr.As(err); e == nil || e.Code != sqlerr.CodeNotReady || !strings.Contains(e.Msg, "in use by another streamsql") || e.Hint == "" {
+		t.Fatalf("got %v", err)
+	}
+	shut(t, one)
+	if _, err := two.NATSURL(); err != nil {
+		t.Errorf("the directory is free again: %v", err)
+	}
+	three := open(t, engine.Options{DataDir: dir})
+	var jobs []*engine.Job
+	for _, e := range []*engine.Engine{two, three} {
+		j, err := e.Run(context.Background(), load(t, e, "j", endless), engine.Start{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		jobs = append(jobs, j)
+	}
+	select {
+	case <-jobs[0].Done():
+	case <-time.After(15 * time.Second):
+		t.Fatal("the earlier attempt goes on")
+	}
+	if err := jobs[0].Wait(); sqlerr.CodeOf(err) != sqlerr.CodeFenced {
+		t.Errorf("the earlier attempt ended with %v", err)
+	}
+	if !jobs[1].Running() {
+		t.Errorf("the later attempt ended with %v", jobs[1].Wait())
+	}
+}
+
+// TestQueryStop: a query whose reader goes away ends, at whatever moment.
+func TestQueryStop(t *testing.T) {
+	e := open(t, engine.Options{Parallelism: 2})
+	f := load(t, e, "q", `CREATE TABLE g (id BIGINT, s VARCHAR) WITH (connector = 'generator', kind = 'columns'); SELECT * FROM g`)
+	for read := range 3 {
+		q, err := e.Query(context.Background(), f, f.Queries()[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range read {
+			b, err := q.Next(context.Background())
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.Release()
+		}
+		q.Stop()
+		q.Stop()
+		if _, err := q.Next(context.Background()); !errors.Is(err, context.Canceled) {
+			t.Errorf("after Stop: %v", err)
+		}
+	}
+}
+
+func TestCheck(t *testing.T) {
+	e := open(t, engine.Options{})
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "in"), "{}")
+	file := func(path string) string {
+		return "CREATE TABLE i (id BIGINT) WITH (connector = 'file', path = '" + path + "', format = 'json');\nCREATE TABLE b (id BIGINT) WITH (connector = 'blackhole');\nINSERT INTO b SELECT id FROM i"
+	}
+	if err := e.Check(context.Background(), load(t, e, "c", file(filepath.Join(dir, "in")))); err != nil {
+		t.Error(err)
+	}
+	bad := file(filepath.Join(dir, "nosuch", "in"))
+	if err := e.Check(context.Background(), load(t, e, "c", bad)); err == nil || !strings.Contains(rendered(err, bad), "LINE ") {
+		t.Errorf("a file that is not there gives %s", rendered(err, bad))
+	}
+	nats := "CREATE TABLE n (id BIGINT) WITH (connector = 'nats', stream = 'NOSUCH', format = 'json');\nSELECT id FROM n"
+	if err := e.Check(context.Background(), load(t, e, "c", nats)); err == nil || !strings.Contains(rendered(err, nats), "NOSUCH") {
+		t.Errorf("a stream that is not there gives %s", rendered(err, nats))
+	}
+	if list, err := e.StoredJobs(context.Background()); err != nil || len(list) > 0 {
+		t.Errorf("a check leaves jobs %q, %v", list, err)
+	}
+}
