@@ -133,7 +133,7 @@ INSERT INTO o SELECT 1, id FROM i`
 	if _, err := run(t, e, "j", other, engine.Start{}); sqlerr.CodeOf(err) != sqlerr.CodeStateMismatch {
 		t.Fatalf("a changed text gives %v", err)
 	}
-	if _, err := run(t, e, "j", other, engine.Start{Fresh: true}); err != nil {
+	if _, err := run(t, e, "j", other, engine.Start{Fresh: true, TakeOver: true}); err != nil {
 		t.Fatal(err)
 	}
 	if got := lines(t, filepath.Join(dir, "out")); got != "1,1 1,2 1,3 2,1 2,2 2,3" {

@@ -66,7 +66,7 @@ func openDB(dsn string) (*sql.DB, error) {
 			WithHint("Check url, user and sslmode; libpq's keywords and URLs are accepted.")
 	}
 	c.Dialer(dialer{})
-	return sql.OpenDB(c), nil
+	return sql.OpenDB(impatient{c}), nil
 }
 
 // link is one connection that is made anew after it broke.
