@@ -152,6 +152,8 @@ func classify(err error, act string) *sqlerr.Error {
 	switch {
 	case code[:2] == "28":
 		e.Code = sqlerr.CodeAuth
+	case code == "42501" && e.Hint == "":
+		e.Hint = "Grant the user the right, or for the fence tables name a schema of its own with 'fence.schema'."
 	case code == "25006":
 		// A standby, or a server that is being failed over: it will take writes again.
 		e.Class, e.Code, e.Retry = sqlerr.External, sqlerr.CodeNotReady, true

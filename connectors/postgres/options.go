@@ -5,6 +5,7 @@ package postgres
 
 import (
 	"net/url"
+	"os"
 	"strconv"
 	"strings"
 
@@ -62,8 +63,15 @@ func capabilities(o map[string]string, hasKey bool) (connectors.Capabilities, er
 	return c, nil
 }
 
-// ours are the connection parameters that we set unless the user did.
-var ours = [][2]string{{"binary_parameters", "yes"}, {"connect_timeout", "10"}, {"application_name", "streamsql"}}
+// ours gives the connection parameters that we set unless the user did. The sslmode is
+// libpq's default, which the driver does not share.
+func ours() [][2]string {
+	p := [][2]string{{"binary_parameters", "yes"}, {"connect_timeout", "10"}, {"fallback_application_name", "streamsql"}}
+	if os.Getenv("PGSSLMODE") == "" {
+		p = append(p, [2]string{"sslmode", "prefer"})
+	}
+	return p
+}
 
 // dsn adds our parameters and the user's name and password to the url option, which is
 // a URL or keywords.
@@ -73,7 +81,7 @@ func dsn(o map[string]string) (string, error) {
 		return urlDSN(text, o["user"], o["password"])
 	}
 	extra := [][2]string{{"user", o["user"]}, {"password", o["password"]}}
-	for _, p := range append(extra, ours...) {
+	for _, p := range append(extra, ours()...) {
 		if p[1] != "" && !strings.Contains(text, p[0]+"=") {
 			text += " " + p[0] + "='" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(p[1]) + "'"
 		}
@@ -88,7 +96,7 @@ func urlDSN(text, user, password string) (string, error) {
 		return "", sqlerr.New(sqlerr.CodeOption, 0, `option "url" is not a valid PostgreSQL URL`)
 	}
 	q := u.Query()
-	for _, p := range ours {
+	for _, p := range ours() {
 		if !q.Has(p[0]) {
 			q.Set(p[0], p[1])
 		}

@@ -286,6 +286,19 @@ func TestNULIsRefused(t *testing.T) {
 	}
 }
 
+// TestDefaultSSLMode: without sslmode the connection is encrypted if the server can, as
+// libpq does.
+func TestDefaultSSLMode(t *testing.T) {
+	pg := pgtest.Start(t)
+	mustExec(t, pg.Open(t), "CREATE TABLE t (k bigint PRIMARY KEY, v text)")
+	for _, dsn := range []string{
+		strings.ReplaceAll(pg.DSN, "?sslmode=disable", ""),
+		fmt.Sprintf("host=127.0.0.1 port=%d user=%s dbname=postgres", pg.Port(), "streamsql"),
+	} {
+		open(t, config(dsn, kv, []int{0}))
+	}
+}
+
 func TestSchemaMismatchIsNamed(t *testing.T) {
 	pg := pgtest.Start(t)
 	db := pg.Open(t)

@@ -36,6 +36,9 @@ type Config struct {
 	// Fresh starts under a new job id, forgetting the name's checkpoints. TakeOver lets
 	// the job claim targets that another job has fenced.
 	Fresh, TakeOver bool
+	// ReplayIntoSinks lets a job start from a savepoint that is older than what its keyed
+	// sinks hold.
+	ReplayIntoSinks bool
 	// Continue starts a finished job again at its positions.
 	Continue bool
 	// Savepoint is the store of a savepoint to start from, when there is no checkpoint of

@@ -44,6 +44,12 @@ func Start(ctx context.Context, cfg Config) (*Job, error) {
 	}
 	j.id = id
 	x, err := j.prepare(ctx)
+	if err != nil && bound && external(err) {
+		// A job that has run before waits for what is away, as it would while running.
+		if m, lerr := Latest(ctx, cfg.Store, cfg.Name); lerr == nil && m != nil && ctx.Err() == nil {
+			j.err, err = err, nil
+		}
+	}
 	if err == nil && !bound {
 		if err = checkpoint.BindName(ctx, cfg.Store, cfg.Name, id); err != nil {
 			x.cancel()
@@ -152,6 +158,9 @@ func (a *attempt) open(ctx context.Context) error {
 		return err
 	}
 	if err := a.openSinks(ctx); err != nil {
+		return err
+	}
+	if err := a.checkTargets(ctx); err != nil {
 		return err
 	}
 	if err := a.acquire(ctx); err != nil {
@@ -267,7 +276,7 @@ func (j *Job) loop(ctx context.Context, r *running) {
 		j.noteRestart(j.err, wait)
 		sleep(ctx, wait)
 		wait = min(2*wait, j.cfg.Restart.Max)
-		if ctx.Err() != nil {
+		if ctx.Err() != nil || j.stopping() {
 			return
 		}
 		next, err := j.prepare(ctx)
@@ -297,10 +306,15 @@ func (j *Job) noteRestart(err error, wait time.Duration) {
 	}
 }
 
+// external reports that something outside is away and may come back.
+func external(err error) bool {
+	e := sqlerr.As(err)
+	return e != nil && e.Class == sqlerr.External && e.Retry
+}
+
 // retryable reports whether another attempt may go better.
 func retryable(err error) bool {
-	e := sqlerr.As(err)
-	return e == nil || e.Class == sqlerr.External && e.Retry
+	return sqlerr.As(err) == nil || external(err)
 }
 
 // Stop asks for a last checkpoint, and a savepoint unless path is empty, and waits for
@@ -325,6 +339,9 @@ func (j *Job) Savepoint(ctx context.Context, path string) error {
 	j.mu.Lock()
 	a := j.cur
 	j.mu.Unlock()
+	if a == nil {
+		return sqlerr.New(sqlerr.CodeNotReady, 0, "the job is waiting for another system and has nothing to save")
+	}
 	ch := a.driver.status.expect(path)
 	a.event(checkpoint.SavepointRequested{Path: path})
 	select {

@@ -40,6 +40,9 @@ func (a *attempt) recover(ctx context.Context) error {
 		a.discardTasks()
 	}
 	if a.cfg.Savepoint != nil {
+		if err := a.checkOrigin(ctx); err != nil {
+			return err
+		}
 		m, err := checkpoint.ImportSavepoint(ctx, a.cfg.Savepoint, a.cfg.Store, a.job, a.n)
 		if err != nil {
 			return err
@@ -87,13 +90,6 @@ type due struct {
 // fence to the newest one, of which there are no more than may have been pending.
 func (a *attempt) checkFence(ctx context.Context, g *group, newest due, older []stream.Epoch) ([]due, error) {
 	m := newest.m
-	for _, s := range m.Sinks {
-		if slices.Contains(g.nodes, s.Node) && s.Target != g.name {
-			return nil, sqlerr.New(sqlerr.CodeFenced, 0, "the sink's target is not the one of checkpoint %d", m.Epoch).
-				WithDetail("The checkpoint belongs to %s, the target is %s.", s.Target, g.name).
-				WithHint("Start with --fresh to begin anew in the new target.")
-		}
-	}
 	at := g.fence.Epoch
 	if !g.fence.Known || g.fence.Job != a.job {
 		at = 0

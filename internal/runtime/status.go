@@ -96,6 +96,12 @@ func (j *Job) Status() Status {
 	s := Status{Job: j.id, Name: j.cfg.Name, Restarts: j.restarts, LastError: j.lastError,
 		Uptime: time.Duration(j.cfg.Clock.Now()-j.started) * time.Microsecond}
 	j.mu.Unlock()
+	if a == nil {
+		if s.LastError != nil {
+			s.Stall = s.LastError.Error()
+		}
+		return s
+	}
 	s.Attempt = a.n
 	at := make([]int, len(a.cfg.Plan.Nodes))
 	for i, n := range a.cfg.Plan.Nodes {
