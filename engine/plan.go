@@ -77,10 +77,10 @@ func (e *Engine) planOrStored(ctx context.Context, spec jobSpec) (*plan.Plan, er
 		}
 		if m != nil {
 			if spec.how.FromSavepoint != "" {
-				e.opts.Log.Warn("the job goes on from its own checkpoint and not from the savepoint; --fresh starts from the savepoint",
-					"job", spec.name, "epoch", m.Epoch)
+				return nil, sqlerr.New(sqlerr.CodeStateMismatch, 0, "job %q has checkpoints of its own (the last is epoch %d) and would not start from the savepoint", spec.name, m.Epoch).
+					WithHint("Add --fresh to start from the savepoint as a new job, or leave --from-savepoint out to go on.")
 			}
-			return storedPlan(spec, m, "its last checkpoint")
+			return e.storedPlan(spec, m, "its last checkpoint")
 		}
 	}
 	if spec.how.FromSavepoint != "" {
@@ -88,17 +88,31 @@ func (e *Engine) planOrStored(ctx context.Context, spec jobSpec) (*plan.Plan, er
 		if err != nil {
 			return nil, err
 		}
-		return storedPlan(spec, m, "the savepoint")
+		return e.storedPlan(spec, m, "the savepoint")
 	}
 	return e.plan(spec, nil)
 }
 
-// storedPlan gives the plan of m, which must come from the text of spec.
-func storedPlan(spec jobSpec, m *checkpoint.Manifest, what string) (*plan.Plan, error) {
-	if m.SQL == spec.src {
-		return decodePlan(m)
+// storedPlan gives the plan of m when it comes from the text of spec. A text that only
+// looks different (comments, connector options, settings) gives its own plan, which
+// computes the same.
+func (e *Engine) storedPlan(spec jobSpec, m *checkpoint.Manifest, what string) (*plan.Plan, error) {
+	old, err := decodePlan(m)
+	if err != nil || m.SQL == spec.src {
+		return old, err
 	}
-	return nil, sqlerr.New(sqlerr.CodeStateMismatch, 0, "the text of job %q is not that of %s (epoch %d)", spec.name, what, m.Epoch).
+	p, err := e.plan(spec, nil)
+	if err != nil {
+		return nil, err
+	}
+	same, err := plan.Same(old, p)
+	if err != nil {
+		return nil, sqlerr.Internalf("compare plans: %v", err)
+	}
+	if same {
+		return p, nil
+	}
+	return nil, sqlerr.New(sqlerr.CodeStateMismatch, 0, "job %q does not compute what it did at %s (epoch %d)", spec.name, what, m.Epoch).
 		WithHint("Start it with --fresh to begin anew, or give it another name with SET 'job.name' = '…'.")
 }
 
