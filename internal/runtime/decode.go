@@ -324,6 +324,9 @@ func drop(b *vec.Batch, idx, sel []int32) (*vec.Batch, []int32) {
 func (d *decoding) report(errs *expr.RowErrors, r *rows, idx []int32, from func(int32) (int, []byte)) {
 	for _, e := range errs.List {
 		f := failure{payload: -1, code: e.Code, msg: e.Msg}
+		if e.Code == sqlerr.CodeNullTime {
+			f.field = d.column(d.src.TimeColumn)
+		}
 		if from != nil {
 			row := e.Row
 			if idx != nil {
