@@ -1,0 +1,213 @@
+package sql
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/streamsql/streamsql/connectors/nats/embedded"
+	"github.com/streamsql/streamsql/engine"
+	"github.com/streamsql/streamsql/internal/pgtest"
+)
+
+// world is a NATS server with a stream EVENTS (ev.>) and a PostgreSQL, and the data
+// directory of an engine that may be opened again and again.
+type world struct {
+	t    *testing.T
+	nats *embedded.Server
+	js   jetstream.JetStream
+	pg   *pgtest.Server
+	db   *sql.DB
+	dir  string
+	log  *lines
+}
+
+// lines keeps what an engine logs.
+type lines struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (l *lines) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.Write(b)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.String()
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{t: t, pg: pgtest.Start(t), dir: t.TempDir(), log: &lines{}}
+	var err error
+	if w.nats, err = embedded.Start(t.TempDir(), embedded.Options{NoSync: true}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { w.nats.Shutdown() })
+	nc, err := nats.Connect(w.nats.URL(), nats.MaxReconnects(-1), nats.ReconnectWait(50*time.Millisecond))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nc.Close)
+	if w.js, err = jetstream.New(nc); err != nil {
+		t.Fatal(err)
+	}
+	w.stream("EVENTS", "ev.>")
+	w.db = w.pg.Open(t)
+	return w
+}
+
+func (w *world) stream(name string, subjects ...string) {
+	w.t.Helper()
+	if _, err := w.js.CreateOrUpdateStream(context.Background(), jetstream.StreamConfig{Name: name, Subjects: subjects}); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// fresh empties the stream and the database, and takes another data directory.
+func (w *world) fresh(t *testing.T) *world {
+	t.Helper()
+	x := *w
+	x.t, x.dir, x.log = t, t.TempDir(), &lines{}
+	if err := x.js.DeleteStream(context.Background(), "EVENTS"); err != nil {
+		t.Fatal(err)
+	}
+	x.stream("EVENTS", "ev.>")
+	x.exec("DROP SCHEMA public CASCADE", "CREATE SCHEMA public")
+	return &x
+}
+
+func (w *world) exec(stmts ...string) {
+	w.t.Helper()
+	for _, s := range stmts {
+		if _, err := w.db.Exec(s); err != nil {
+			w.t.Fatalf("%s: %v", s, err)
+		}
+	}
+}
+
+func (w *world) publish(subject string, payloads ...string) {
+	w.t.Helper()
+	for _, p := range payloads {
+		if _, err := w.js.Publish(context.Background(), subject, []byte(p)); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+}
+
+func (w *world) rows(query string) string {
+	w.t.Helper()
+	return strings.Join(w.pg.Rows(w.t, w.db, query), "\n")
+}
+
+// source declares table ev on the stream; more is further options.
+func (w *world) source(columns, more string) string {
+	return fmt.Sprintf("CREATE TABLE ev (%s) WITH (connector = 'nats', url = '%s', stream = 'EVENTS', format = 'json'%s);\n", columns, w.nats.URL(), more)
+}
+
+// sink declares a table of PostgreSQL.
+func (w *world) sink(name, columns, more string) string {
+	return fmt.Sprintf("CREATE TABLE %s (%s) WITH (connector = 'postgres', url = '%s'%s);\n", name, columns, w.pg.DSN, more)
+}
+
+// letters declares the dead letters as a table of PostgreSQL.
+func (w *world) letters() string {
+	return w.sink("letters", "table_name VARCHAR, error_code VARCHAR, error VARCHAR, field VARCHAR, subject VARCHAR, position VARCHAR, payload BYTES", ", mode = 'append', 'auto.create' = 'true'")
+}
+
+func (w *world) open(settings ...string) *engine.Engine {
+	w.t.Helper()
+	set := map[string]string{"checkpoint.interval": "20ms"}
+	for i := 0; i < len(settings); i += 2 {
+		set[settings[i]] = settings[i+1]
+	}
+	e, err := engine.Open(context.Background(), engine.Options{DataDir: w.dir, Parallelism: 2, Settings: set,
+		Log: slog.New(slog.NewTextHandler(w.log, nil))})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() {
+		for _, j := range e.Jobs() {
+			j.Cancel()
+		}
+		_ = e.Close(context.Background())
+	})
+	return e
+}
+
+// start runs a job file.
+func (w *world) start(e *engine.Engine, text string) (*engine.Job, error) {
+	f, err := e.Load("job", text)
+	if err != nil {
+		return nil, err
+	}
+	return e.Run(context.Background(), f, engine.Start{})
+}
+
+// run runs a bounded job file to its end.
+func (w *world) run(text string) (engine.Status, error) {
+	w.t.Helper()
+	e := w.open()
+	defer e.Close(context.Background())
+	j, err := w.start(e, text)
+	if err != nil {
+		return engine.Status{}, err
+	}
+	select {
+	case <-j.Done():
+	case <-time.After(30 * time.Second):
+		w.t.Fatalf("the job does not end: %+v\n%s", j.Status(), w.log.String())
+	}
+	return j.Status(), j.Wait()
+}
+
+func (w *world) mustRun(text string) engine.Status {
+	w.t.Helper()
+	st, err := w.run(text)
+	if err != nil {
+		w.t.Fatalf("%v\n%s", err, w.log.String())
+	}
+	return st
+}
+
+// eventually waits until ok.
+func (w *world) eventually(what string, ok func() bool) {
+	w.t.Helper()
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		if ok() {
+			return
+		}
+	}
+	w.t.Fatalf("%s: not within 30 s\n%s", what, w.log.String())
+}
+
+// errorsOf gives the counted row errors of all nodes by code.
+func errorsOf(st engine.Status) map[string]int64 {
+	out := map[string]int64{}
+	for _, n := range st.Nodes {
+		for code, k := range n.Errors {
+			out[code] += k
+		}
+	}
+	return out
+}
+
+func (w *world) equal(what, got, want string) {
+	w.t.Helper()
+	if got != want {
+		w.t.Errorf("%s:\n%s\nwant\n%s", what, got, want)
+	}
+}
