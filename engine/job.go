@@ -16,11 +16,14 @@ type Start struct {
 	// Fresh takes a new job id and ignores earlier checkpoints.
 	Fresh bool
 	// FromSavepoint is a savepoint's directory or name: the job's state before its first
-	// checkpoint. A job that has checkpoints of its own goes on from those, so that the
-	// same command may be given again after a crash, unless Fresh is set too.
+	// checkpoint. It is refused for a job that has checkpoints of its own, unless Fresh is
+	// set too.
 	FromSavepoint string
 	// TakeOver takes targets from another job.
 	TakeOver bool
+	// ReplayIntoSinks starts from a savepoint that is older than what the job's keyed
+	// tables hold; they end up right.
+	ReplayIntoSinks bool
 	// Continue goes on with a finished bounded job from its positions.
 	Continue bool
 }
