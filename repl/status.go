@@ -26,6 +26,9 @@ func NewStatusLine(w io.Writer) *StatusLine {
 	return &StatusLine{w: w, on: IsTerminal(w), at: time.Now()}
 }
 
+// On reports that there is a terminal to draw on.
+func (s *StatusLine) On() bool { return s.on }
+
 // Show draws the line anew.
 func (s *StatusLine) Show(st engine.Status) {
 	if !s.on {

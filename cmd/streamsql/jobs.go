@@ -80,6 +80,7 @@ func (a *app) wait(ctx context.Context, jobs []running) error {
 	}
 	status := repl.NewStatusLine(a.stderr)
 	defer status.Close()
+	stalls := make(map[string]string) // by job, as told
 	tick := time.NewTicker(statusEvery)
 	defer tick.Stop()
 	interrupt := ctx.Done()
@@ -94,13 +95,20 @@ func (a *app) wait(ctx context.Context, jobs []running) error {
 				failed = err
 			}
 		case <-tick.C:
-			if len(jobs) == 1 {
+			if len(jobs) == 1 && status.On() {
 				status.Show(jobs[0].Status())
+				continue
+			}
+			for _, j := range jobs {
+				if st := j.Status(); st.Stall != stalls[j.Name] {
+					a.tellStall(j.Name, st.Stall)
+					stalls[j.Name] = st.Stall
+				}
 			}
 		case <-interrupt:
 			interrupt = nil
 			status.Close()
-			fmt.Fprintln(a.stderr, "streamsql: stopping after a last checkpoint")
+			fmt.Fprintln(a.stderr, "streamsql: stopping after a last checkpoint; a second Ctrl-C ends it at once")
 			late = time.After(stopTimeout)
 			for _, j := range jobs {
 				go func() { _ = j.Stop(context.WithoutCancel(ctx), "") }() // its end comes through ended
@@ -114,4 +122,13 @@ func (a *app) wait(ctx context.Context, jobs []running) error {
 		}
 	}
 	return failed
+}
+
+// tellStall says that a job waits for something outside, or no longer.
+func (a *app) tellStall(job, why string) {
+	if why == "" {
+		fmt.Fprintf(a.stderr, "streamsql: job %q goes on\n", job)
+		return
+	}
+	fmt.Fprintf(a.stderr, "streamsql: job %q waits: %s\n", job, why)
 }

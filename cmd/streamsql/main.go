@@ -65,12 +65,18 @@ func (a *app) code(err error) int {
 }
 
 // exitOf tells an error in what the user wrote, found before anything ran, from a job
-// that failed.
+// that failed: also one that another has taken the place of, or that something outside
+// does not let start.
 func exitOf(err error) int {
-	if e := sqlerr.As(err); e != nil && e.Class == sqlerr.User {
-		return exitUsage
+	e := sqlerr.As(err)
+	if e == nil || e.Class != sqlerr.User {
+		return exitFailed
 	}
-	return exitFailed
+	switch e.Code {
+	case sqlerr.CodeFenced, sqlerr.CodeGap, sqlerr.CodeNotReady, sqlerr.CodeAuth:
+		return exitFailed
+	}
+	return exitUsage
 }
 
 // shownError was printed already; only its exit code is left.

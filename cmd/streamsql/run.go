@@ -19,8 +19,9 @@ import (
 func (a *app) runCommand() *cobra.Command {
 	var how engine.Start
 	c := &cobra.Command{
-		Use:   "run FILE.sql …",
-		Short: "run files as jobs until they end or are stopped",
+		Use:                   "run FILE.sql …",
+		DisableFlagsInUseLine: true,
+		Short:                 "run files as jobs until they end or are stopped",
 		Long: "Runs each file as one job, all in one process. Bounded input ends a job; SIGINT and SIGTERM end it\n" +
 			"after a last checkpoint, a second one at once. The same command again goes on from the last\n" +
 			"checkpoint. FILE may be - for standard input.\n\n" +
@@ -33,7 +34,8 @@ func (a *app) runCommand() *cobra.Command {
 	}
 	f := c.Flags()
 	f.BoolVar(&how.Fresh, "fresh", false, "start anew: take a new job id and ignore earlier checkpoints")
-	f.StringVar(&how.FromSavepoint, "from-savepoint", "", "start from the savepoint at this `path` when the job has no checkpoints of its own, or with --fresh")
+	f.StringVar(&how.FromSavepoint, "from-savepoint", "", "start from the savepoint at this `path`; with --fresh also when the job has checkpoints of its own")
+	f.BoolVar(&how.ReplayIntoSinks, "replay-into-sinks", false, "start from a savepoint that is older than what tables written by key hold")
 	f.BoolVar(&how.TakeOver, "take-over", false, "take targets from another job")
 	f.BoolVar(&how.Continue, "continue", false, "go on with a finished job from its positions")
 	return c
@@ -80,8 +82,13 @@ func untilSignal(ctx context.Context) (context.Context, context.CancelFunc) {
 }
 
 func (a *app) run(ctx context.Context, paths []string, how engine.Start) error {
-	if len(paths) > 1 && how.FromSavepoint != "" {
+	switch {
+	case len(paths) > 1 && how.FromSavepoint != "":
 		return usageError{fmt.Errorf("--from-savepoint is for one file")}
+	case how.Continue && (how.Fresh || how.FromSavepoint != ""):
+		return usageError{fmt.Errorf("--continue goes on with a finished job: it excludes --fresh and --from-savepoint")}
+	case how.ReplayIntoSinks && how.FromSavepoint == "":
+		return usageError{fmt.Errorf("--replay-into-sinks goes with --from-savepoint")}
 	}
 	ctx, stop := untilSignal(ctx)
 	defer stop()
