@@ -91,10 +91,23 @@ type splitReader struct {
 	run    *attempt
 	decode func(*ahead)
 	name   string
+	warned int64 // warnings of the reader that are in the log
 }
 
 func (r *splitReader) waker() waker  { return r.wake }
 func (r *splitReader) where() string { return r.name }
+
+// logWarnings writes down what the reader has read over by option.
+func (r *splitReader) logWarnings() {
+	rep, ok := r.reader.(connectors.Reporter)
+	if !ok {
+		return
+	}
+	if st := rep.Status(); st.Warnings > r.warned {
+		r.warned = st.Warnings
+		r.run.cfg.Logger.Warn(st.Warning, "job", r.run.cfg.Name, "reader", r.name, "warnings", st.Warnings)
+	}
+}
 
 // step reads one chunk; in a real job the reader blocks until there is one.
 func (r *splitReader) step(ctx context.Context) (progress, done bool, err error) {
@@ -102,6 +115,7 @@ func (r *splitReader) step(ctx context.Context) (progress, done bool, err error)
 		return false, false, nil
 	}
 	c, err := r.reader.Next(ctx)
+	r.logWarnings()
 	switch {
 	case err == io.EOF:
 		a := &ahead{end: true}

@@ -27,6 +27,10 @@ type Status struct {
 	Pause time.Duration
 	// Stall says what the job waits for outside, "" for nothing.
 	Stall string
+	// Warnings counts what the readers of this attempt have read over by option, such as
+	// messages that the server no longer has; Warning is the newest.
+	Warnings int64
+	Warning  string
 	// PortMemory is what the batches in ports take, in bytes.
 	PortMemory int
 	Uptime     time.Duration
@@ -124,8 +128,16 @@ func (j *Job) Status() Status {
 		}
 	}
 	for _, r := range a.readers {
-		if rep, ok := r.reader.(connectors.Reporter); ok && s.Stall == "" {
-			s.Stall = rep.Status().Waiting
+		rep, ok := r.reader.(connectors.Reporter)
+		if !ok {
+			continue
+		}
+		st := rep.Status()
+		if s.Stall == "" {
+			s.Stall = st.Waiting
+		}
+		if s.Warnings += st.Warnings; st.Warning != "" {
+			s.Warning = st.Warning
 		}
 	}
 	info := a.driver.status.get()
