@@ -6,6 +6,8 @@ import (
 	"database/sql"
 	"fmt"
 	"log/slog"
+	"net"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -57,17 +59,37 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { w.nats.Shutdown() })
-	nc, err := nats.Connect(w.nats.URL(), nats.MaxReconnects(-1), nats.ReconnectWait(50*time.Millisecond))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(nc.Close)
-	if w.js, err = jetstream.New(nc); err != nil {
-		t.Fatal(err)
-	}
+	w.connect()
 	w.stream("EVENTS", "ev.>")
 	w.db = w.pg.Open(t)
 	return w
+}
+
+// connect makes a connection to the NATS server for the test's own use.
+func (w *world) connect() {
+	w.t.Helper()
+	nc, err := nats.Connect(w.nats.URL())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(nc.Close)
+	if w.js, err = jetstream.New(nc); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// port is where the NATS server listens.
+func (w *world) port() int {
+	w.t.Helper()
+	_, text, err := net.SplitHostPort(strings.TrimPrefix(w.nats.URL(), "nats://"))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return n
 }
 
 func (w *world) stream(name string, subjects ...string) {
