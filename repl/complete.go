@@ -25,6 +25,9 @@ func (c *completer) Do(line []rune, pos int) ([][]rune, int) {
 		}
 		return suffixes(first, names, false)
 	}
+	if strings.Count(text, `"`)%2 == 1 {
+		return suffixes(text[strings.LastIndexByte(text, '"')+1:], c.quoted(), false)
+	}
 	start := strings.LastIndexAny(text, " \t(),;=<>'\"") + 1
 	word := text[start:]
 	if word == "" {
@@ -102,6 +105,22 @@ func (c *completer) options() []string {
 	return names
 }
 
+// quoted gives the names of tables, views and columns as they stand in double quotes,
+// with the one that ends them.
+func (c *completer) quoted() []string {
+	snap := c.sh.session.Catalog()
+	names := snap.Names()
+	for _, t := range snap.Tables() {
+		for _, col := range t.Columns {
+			names = append(names, col.Name)
+		}
+	}
+	for i, n := range names {
+		names[i] = strings.ReplaceAll(n, `"`, `""`) + `"`
+	}
+	return names
+}
+
 // columnsOf gives the columns of a table; of every table when it is none's name, as an
 // alias is.
 func (c *completer) columnsOf(table string) []string {
@@ -145,10 +164,10 @@ func quoteName(n string) string {
 }
 
 // suffixes gives the rests of the names that begin with word; with fold, without
-// regard to case, in the case that word is typed in.
+// regard to case, and in the case that word is typed in where a name has but one.
 func suffixes(word string, names []string, fold bool) ([][]rune, int) {
 	sort.Strings(names)
-	lower := word == strings.ToLower(word)
+	lower, upper := word == strings.ToLower(word), word == strings.ToUpper(word)
 	var out [][]rune
 	seen := make(map[string]bool)
 	for _, n := range names {
@@ -156,8 +175,12 @@ func suffixes(word string, names []string, fold bool) ([][]rune, int) {
 			continue
 		}
 		rest := n[len(word):]
-		if fold && lower && strings.ToUpper(n) == n {
+		switch {
+		case !fold:
+		case lower && n == strings.ToUpper(n):
 			rest = strings.ToLower(rest)
+		case upper && n == strings.ToLower(n):
+			rest = strings.ToUpper(rest)
 		}
 		if !seen[rest] {
 			seen[rest] = true

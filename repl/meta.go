@@ -59,20 +59,6 @@ func (sh *shell) meta(ctx context.Context, line string) error {
 	return e.WithHint(`\? lists the commands.`)
 }
 
-// statement runs text of the prompt's own making.
-func (sh *shell) statement(ctx context.Context, text string) error {
-	script, err := sh.session.Parse(text)
-	if err != nil {
-		return err
-	}
-	for i := range script.Statements {
-		if err := sh.exec(ctx, script, i); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 func (sh *shell) toggle(v *bool, what, arg string) error {
 	switch arg {
 	case "":

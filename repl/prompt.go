@@ -13,7 +13,6 @@ import (
 	"github.com/chzyer/readline"
 
 	"github.com/streamsql/streamsql/engine"
-	"github.com/streamsql/streamsql/parser"
 )
 
 const (
@@ -75,11 +74,11 @@ func Prompt(ctx context.Context, o Options) error {
 func (sh *shell) typed(line string, save func(entry string)) func(context.Context) error {
 	if text := strings.TrimSpace(line); sh.pending == "" && strings.HasPrefix(text, `\`) {
 		save(text)
-		return func(ctx context.Context) error { return sh.report(sh.meta(ctx, text), "", 0) }
+		return func(ctx context.Context) error { return sh.report(sh.meta(ctx, text), source{}) }
 	}
 	sh.pending += line + "\n"
 	text := sh.pending
-	if strings.TrimSpace(text) != "" && parser.Incomplete(text) {
+	if strings.TrimSpace(text) != "" && incomplete(text) {
 		return nil
 	}
 	sh.pending = ""
@@ -90,28 +89,6 @@ func (sh *shell) typed(line string, save func(entry string)) func(context.Contex
 		save(entry)
 	}
 	return func(ctx context.Context) error { return sh.run(ctx, text, 0) }
-}
-
-// historyEntries gives a statement as one line, without its comments; as the lines
-// typed when a string or name goes over several.
-func historyEntries(text string) []string {
-	var out strings.Builder
-	end := 1
-	for _, tok := range parser.Tokens(text) {
-		word := tok.Span.Text(text)
-		if strings.Contains(word, "\n") {
-			return strings.Split(strings.TrimSpace(text), "\n")
-		}
-		if out.Len() > 0 && int(tok.Pos) > end {
-			out.WriteByte(' ')
-		}
-		out.WriteString(word)
-		end = int(tok.End)
-	}
-	if out.Len() == 0 {
-		return nil
-	}
-	return []string{out.String()}
 }
 
 // openHistory makes the file, which only the user may read: statements have secrets in

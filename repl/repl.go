@@ -66,28 +66,49 @@ func newShell(o Options, interactive bool) *shell {
 }
 
 // run executes the statements of text, which begins after so many lines of its input,
-// and prints results and errors. It returns an error only to end the prompt.
+// one after another, and prints results and errors. It returns an error only to end the
+// prompt.
 func (sh *shell) run(ctx context.Context, text string, lines int) error {
-	script, err := sh.session.Parse(text)
-	if err != nil {
-		return sh.report(err, text, lines)
-	}
-	for i := range script.Statements {
-		err := sh.exec(ctx, script, i)
+	for _, p := range split(text) {
+		err := sh.statement(ctx, p.Text)
 		if ctx.Err() != nil && !sh.interactive {
 			return ctx.Err()
 		}
-		if err != nil {
-			return sh.report(err, text, lines)
+		if err := sh.report(err, source{text, lines, int(p.Pos) - 1}); err != nil {
+			return err
+		}
+		if ctx.Err() != nil {
+			return nil // Ctrl-C ends what was typed with the statement too
 		}
 	}
 	return nil
 }
 
-// report prints an error, with its place in text, which begins after so many lines of
-// its input. It returns one to end the prompt: \q, a closed output, or the first error
-// under StopOnError.
-func (sh *shell) report(err error, text string, lines int) error {
+// statement runs what is one statement, unless it is none.
+func (sh *shell) statement(ctx context.Context, text string) error {
+	script, err := sh.session.Parse(text)
+	if err != nil {
+		return err
+	}
+	for i := range script.Statements {
+		if err := sh.exec(ctx, script, i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// source is the text that a statement was a part of: the input had so many lines before
+// the text, and the text so many bytes before the statement. The zero source is none.
+type source struct {
+	text   string
+	lines  int
+	before int
+}
+
+// report prints an error with its place in the source. It returns one to end the prompt:
+// \q, a closed output, or the first error under StopOnError.
+func (sh *shell) report(err error, src source) error {
 	var stopped *StoppedError
 	switch {
 	case err == nil || errors.Is(err, errQuit) || errors.As(err, &stopped):
@@ -97,8 +118,8 @@ func (sh *shell) report(err error, text string, lines int) error {
 	case errors.Is(err, context.Canceled):
 		fmt.Fprintln(sh.Err, "cancelled")
 	default:
-		shown, src := place(err, text, lines)
-		fmt.Fprint(sh.Err, sqlerr.Render(shown, src))
+		shown, text := src.place(err)
+		fmt.Fprint(sh.Err, sqlerr.Render(shown, text))
 	}
 	if sh.StopOnError && !sh.interactive {
 		var ran ranError
@@ -107,15 +128,15 @@ func (sh *shell) report(err error, text string, lines int) error {
 	return nil
 }
 
-// place moves an error's position behind so many lines.
-func place(err error, text string, lines int) (error, string) {
+// place moves an error's position to where it is in the input.
+func (s source) place(err error) (error, string) {
 	e := sqlerr.As(err)
-	if e == nil || e.Pos == 0 || lines == 0 {
-		return err, text
+	if e == nil || e.Pos == 0 || s.text == "" {
+		return err, ""
 	}
 	c := *e
-	c.Msg, c.Err, c.Pos = err.Error(), nil, e.Pos+sqlerr.Pos(lines)
-	return &c, strings.Repeat("\n", lines) + text
+	c.Msg, c.Err, c.Pos = err.Error(), nil, e.Pos+sqlerr.Pos(s.lines+s.before)
+	return &c, strings.Repeat("\n", s.lines) + s.text
 }
 
 // exec runs one statement and prints what it gives.

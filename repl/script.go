@@ -6,8 +6,6 @@ import (
 	"errors"
 	"io"
 	"strings"
-
-	"github.com/streamsql/streamsql/parser"
 )
 
 // Script runs the statements of in as they come, as from a pipe. It returns a
@@ -32,7 +30,7 @@ func (sh *shell) script(ctx context.Context, in io.Reader) error {
 		n++
 		blank := strings.TrimSpace(buf.String()) == ""
 		if text := strings.TrimSpace(line); blank && strings.HasPrefix(text, `\`) {
-			if err := sh.report(sh.meta(ctx, text), "", 0); err != nil {
+			if err := sh.report(sh.meta(ctx, text), source{}); err != nil {
 				return ignoreQuit(err)
 			}
 			buf.Reset()
@@ -40,7 +38,7 @@ func (sh *shell) script(ctx context.Context, in io.Reader) error {
 			continue
 		}
 		buf.WriteString(line)
-		if !strings.Contains(line, ";") || parser.Incomplete(buf.String()) {
+		if !strings.Contains(line, ";") || incomplete(buf.String()) {
 			continue
 		}
 		if err := sh.run(ctx, buf.String(), first); err != nil {
