@@ -220,6 +220,16 @@ func TestExpressionErrors(t *testing.T) {
 			t.Errorf("%d rows are counted as failed", st.Failed)
 		}
 	})
+	t.Run("B55, a decimal that is too large", func(t *testing.T) {
+		w := all.fresh(t)
+		w.exec("CREATE TABLE got (id int, d numeric)")
+		w.publish("ev.a", `{"id":1,"d":99999999999999999999999999999999999.999}`, `{"id":2,"d":99999999999999999999999999999999998.999}`, `{"id":3,"d":1.5}`)
+		st := w.mustRun(w.source("id INT, d DECIMAL(38,3)", ", 'end' = 'now', 'on.error' = 'skip'") + w.sink("got", "id INT, d DECIMAL(38,3)", "") + "INSERT INTO got SELECT id, d + 1.000 FROM ev;")
+		w.equal("rows", w.rows("SELECT * FROM got ORDER BY 1"), "2|99999999999999999999999999999999999.999\n3|2.500")
+		if n := errorsOf(st); n[sqlerr.CodeNumericOutOfRange] != 1 {
+			t.Errorf("counted %v", n)
+		}
+	})
 	t.Run("fails again after a restart, without a loop", func(t *testing.T) {
 		w := all.fresh(t)
 		w.exec("CREATE TABLE got (id int, q int)")

@@ -507,3 +507,23 @@ func TestIdleInput(t *testing.T) {
 		return w.rows("SELECT s, n FROM win ORDER BY s") == "2024-01-01 00:00:00|2\n2024-01-01 00:00:10|2"
 	})
 }
+
+// TestTargetAltered is B86 without a pooler: a column more, and a type that grows, under
+// a running job; statements prepared before that are made anew.
+func TestTargetAltered(t *testing.T) {
+	w := newWorld(t)
+	w.exec(totalsTable)
+	e := w.open()
+	j := w.mustStart(e, totals(w, ""), engine.Start{})
+	w.numbers("ev.a", 1, 10)
+	w.wantTotals(10)
+	w.exec("ALTER TABLE totals ADD COLUMN more int DEFAULT 7")
+	w.numbers("ev.a", 11, 20)
+	w.wantTotals(20)
+	w.exec("ALTER TABLE totals ALTER COLUMN s TYPE numeric")
+	w.numbers("ev.a", 21, 30)
+	w.wantTotals(30)
+	if st := j.Status(); st.Restarts != 0 || st.Failed != 0 {
+		t.Errorf("%d restarts, %d rows failed: %v", st.Restarts, st.Failed, st.LastError)
+	}
+}
