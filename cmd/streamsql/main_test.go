@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -61,17 +62,48 @@ func (p *place) write(name string, lines ...string) string {
 	return path
 }
 
+// append adds lines to a file.
+func (p *place) append(name string, lines ...string) {
+	p.t.Helper()
+	f, err := os.OpenFile(filepath.Join(p.dir, name), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteString(strings.Join(lines, "\n") + "\n"); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// output is what a program has printed so far.
+type output struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (o *output) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(b)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
 // result is what a run of the program gave.
 type result struct {
 	code     int
 	out, err string
 }
 
-func (p *place) command(stdin string, args ...string) (*exec.Cmd, *bytes.Buffer, *bytes.Buffer) {
-	cmd := exec.Command(binary, args...)
-	var out, errs bytes.Buffer
-	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = p.dir, p.env, strings.NewReader(stdin), &out, &errs
-	return cmd, &out, &errs
+func (p *place) command(stdin string, args ...string) (cmd *exec.Cmd, out, errs *output) {
+	cmd = exec.Command(binary, args...)
+	out, errs = &output{}, &output{}
+	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = p.dir, p.env, strings.NewReader(stdin), out, errs
+	return cmd, out, errs
 }
 
 func (p *place) run(stdin string, args ...string) result {
