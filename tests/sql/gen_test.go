@@ -286,7 +286,7 @@ func (g *generator) try(s scope, k kind, depth int, exact bool) column {
 		case 0, 1:
 			return call(k, false, "(%s "+pick(g, "+", "-")+" %s)", e(pick(g, kDec, kInt)), e(k))
 		case 2:
-			return call(k, false, "(%s * %s)", e(k), g.leaf(s, pick(g, kDec, kInt)))
+			return call(k, false, "(%s * %s)", narrow(e(k)), narrow(g.leaf(s, pick(g, kDec, kInt))))
 		case 3:
 			return call(k, true, "(%s / NULLIF(%s, 0))", e(k), g.leaf(s, pick(g, kDec, kInt)))
 		case 4:
@@ -365,6 +365,15 @@ func (g *generator) try(s scope, k kind, depth int, exact bool) column {
 		}
 	}
 	panic("no such kind")
+}
+
+// narrow bounds the digits of what is not a declared column: a product of more than 38
+// digits is rounded here and not in PostgreSQL.
+func narrow(c column) column {
+	if c.text[0] == 'd' || c.text[0] == 'i' || strings.HasPrefix(c.text, "q.") {
+		return c
+	}
+	return call(kDec, false, "CAST(%s AS DECIMAL(18,4))", c)
 }
 
 // choice is an expression whose operands are of the result's kind.
@@ -657,6 +666,11 @@ func (g *generator) aggregate(s scope, changes bool) column {
 	}
 	if g.one(3) {
 		c.text += " FILTER (WHERE " + g.expr(s, kBool, 1, true).text + ")"
+	}
+	if strings.HasPrefix(c.text, "STDDEV") || strings.HasPrefix(c.text, "VAR") {
+		// PostgreSQL's spread of integers is numeric, ours DOUBLE: beside a REAL in a UNION
+		// the two would become different types.
+		c.text = "CAST(" + c.text + " AS DOUBLE PRECISION)"
 	}
 	return c
 }
