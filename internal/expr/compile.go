@@ -1,53 +1,96 @@
 package expr
 
 import (
+	"encoding/binary"
+	"strings"
+
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/internal/types"
 )
 
 type compiler struct {
 	p       *Program
-	seen    map[string]*node
+	seen    map[nodeKey]*node
 	folding bool
+}
+
+// nodeKey tells nodes apart: what the node itself is, and the places of its arguments
+// among the program's nodes. Equal expressions have equal keys.
+type nodeKey struct {
+	own  string
+	args string
 }
 
 // compile returns the node of e, sharing it with equal expressions.
 func (c *compiler) compile(e *Expr) (*node, error) {
-	key := e.key()
+	args := make([]*node, len(e.Args))
+	for i, a := range e.Args {
+		an, err := c.compile(a)
+		if err != nil {
+			return nil, err
+		}
+		args[i] = an
+	}
+	key := keyOf(e, args)
 	if n, ok := c.seen[key]; ok {
-		n.shared = true
+		// The arguments were counted for a node that is not made.
+		for _, a := range args {
+			a.uses--
+		}
+		n.uses++
 		return n, nil
 	}
-	n, err := c.build(e)
+	n, err := c.build(e, args)
 	if err != nil {
 		return nil, err
 	}
-	if !c.folding && n.op >= opCall && e.IsConst() && pure(e) {
-		if v, ok := fold(e); ok {
+	if !c.folding && n.op >= opCall && foldable(e, args) {
+		if v, ok := fold(e, args); ok {
 			n = &node{op: opConst, typ: e.Type, val: v, pos: e.Pos}
 		}
 	}
+	n.id, n.uses = len(c.p.nodes), 1
 	c.seen[key] = n
 	c.p.nodes = append(c.p.nodes, n)
 	return n, nil
 }
 
-func pure(e *Expr) bool {
-	return e.Walk(func(x *Expr) bool {
-		if x.Kind != Call {
-			return true
-		}
-		f, ok := LookupFunc(x.Fn)
-		return ok && f.Volatility != Volatile
-	})
+func keyOf(e *Expr, args []*node) nodeKey {
+	var own strings.Builder
+	e.writeOwnKey(&own)
+	ids := make([]byte, 0, 4*len(args))
+	for _, a := range args {
+		ids = binary.BigEndian.AppendUint32(ids, uint32(a.id))
+	}
+	return nodeKey{own.String(), string(ids)}
 }
 
-// fold evaluates a constant expression; one that fails is left to fail for the rows
+// foldable reports a call or cast of constants whose result is always the same.
+func foldable(e *Expr, args []*node) bool {
+	for _, a := range args {
+		if a.op != opConst {
+			return false
+		}
+	}
+	if e.Kind != Call {
+		return true
+	}
+	f, ok := LookupFunc(e.Fn)
+	return ok && f.Volatility != Volatile
+}
+
+// fold evaluates e over constant arguments; one that fails is left to fail for the rows
 // that need it.
-func fold(e *Expr) (types.Value, bool) {
+func fold(e *Expr, args []*node) (types.Value, bool) {
+	flat := *e
+	flat.Args = make([]*Expr, len(args))
+	for i, a := range args {
+		v := a.val
+		flat.Args[i] = &Expr{Kind: Literal, Type: a.typ, Val: &v, Pos: a.pos}
+	}
 	p := &Program{}
-	c := compiler{p: p, seen: make(map[string]*node), folding: true}
-	n, err := c.compile(e)
+	c := compiler{p: p, seen: make(map[nodeKey]*node), folding: true}
+	n, err := c.compile(&flat)
 	if err != nil {
 		return types.Value{}, false
 	}
@@ -59,14 +102,9 @@ func fold(e *Expr) (types.Value, bool) {
 	return v, err == nil
 }
 
-func (c *compiler) build(e *Expr) (*node, error) {
-	n := &node{typ: e.Type, pos: e.Pos}
-	for _, a := range e.Args {
-		an, err := c.compile(a)
-		if err != nil {
-			return nil, err
-		}
-		n.args = append(n.args, an)
+func (c *compiler) build(e *Expr, args []*node) (*node, error) {
+	n := &node{typ: e.Type, pos: e.Pos, args: args}
+	for _, an := range args {
 		n.cost += an.cost
 		n.raises = n.raises || an.raises
 	}

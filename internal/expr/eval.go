@@ -188,7 +188,7 @@ func (p *Program) eval(f *frame, n *node, sel *selection) *vec.Vector {
 		p.gather(n, st, n.states[0].res, f)
 		return st.res
 	}
-	if sel != nil && n.shared && !n.raises && (n.cost <= worthWhole || 2*len(sel.rows) >= f.n) {
+	if sel != nil && n.uses > 1 && !n.raises && (n.cost <= worthWhole || 2*len(sel.rows) >= f.n) {
 		sel = nil
 	}
 	if st.res != nil {

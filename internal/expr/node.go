@@ -102,6 +102,17 @@ func (e *Expr) key() string {
 }
 
 func (e *Expr) writeKey(b *strings.Builder) {
+	e.writeOwnKey(b)
+	b.WriteByte('(')
+	for _, a := range e.Args {
+		a.writeKey(b)
+		b.WriteByte(',')
+	}
+	b.WriteByte(')')
+}
+
+// writeOwnKey writes what tells e from other expressions with the same arguments.
+func (e *Expr) writeOwnKey(b *strings.Builder) {
 	fmt.Fprintf(b, "%s:%d.%d.%d.%d", e.Kind, e.Type.Kind, e.Type.Precision, e.Type.Scale, e.Type.Length)
 	switch e.Kind {
 	case Column:
@@ -111,12 +122,6 @@ func (e *Expr) writeKey(b *strings.Builder) {
 		fmt.Fprintf(b, "=%t %d %x %d %d %q %v", v.Null, v.I, v.F, v.Dec.Hi, v.Dec.Lo, v.S, v.Iv)
 	}
 	b.WriteString(e.Fn)
-	b.WriteByte('(')
-	for _, a := range e.Args {
-		a.writeKey(b)
-		b.WriteByte(',')
-	}
-	b.WriteByte(')')
 }
 
 // IsConst reports that e reads no column.

@@ -33,7 +33,8 @@ type node struct {
 	quiet  bool // a fault gives NULL and no row error: TRY_CAST
 	raises bool // this node or one below it may fail for a row
 	cost   int  // of the whole tree, in rough nanoseconds a row
-	shared bool // used in several places
+	id     int
+	uses   int  // places that use it
 	output bool // handed out by Run
 	pos    sqlerr.Pos
 
@@ -64,7 +65,7 @@ type Program struct {
 // a function that this version lacks.
 func Compile(predicate *Expr, outputs []*Expr, in []types.Type) (*Program, error) {
 	p := &Program{in: in}
-	c := compiler{p: p, seen: make(map[string]*node)}
+	c := compiler{p: p, seen: make(map[nodeKey]*node)}
 	if predicate != nil {
 		n, err := c.compile(predicate)
 		if err != nil {

@@ -15,7 +15,7 @@ func (e *Expr) Raises() bool {
 		}
 		return true
 	})
-	c := compiler{p: &Program{in: in}, seen: make(map[string]*node)}
+	c := compiler{p: &Program{in: in}, seen: make(map[nodeKey]*node)}
 	n, err := c.compile(e)
 	return err != nil || n.raises
 }
