@@ -11,6 +11,7 @@ import (
 
 	"github.com/streamsql/streamsql/connectors/console"
 	"github.com/streamsql/streamsql/engine"
+	"github.com/streamsql/streamsql/internal/vec"
 )
 
 // redrawEvery is the time between two drawings of a live result.
@@ -20,31 +21,40 @@ const redrawEvery = 100 * time.Millisecond
 func (p *Printer) live(ctx context.Context, q *engine.Query) error {
 	fold := console.NewFolder(q.Schema)
 	drawn, dirty := 0, true
+	next := time.Now()
 	for {
-		wait, cancel := context.WithTimeout(ctx, redrawEvery)
-		b, err := q.Next(wait)
-		cancel()
-		if b != nil {
-			err = fold.Add(b)
-			b.Release()
-			dirty = true
-			if err != nil {
-				return err
-			}
-			continue
-		}
-		if dirty {
+		if dirty && !time.Now().Before(next) {
 			drawn, dirty = p.redraw(q, fold, drawn), false
+			next = time.Now().Add(redrawEvery)
 		}
+		b, err := nextWithin(ctx, q, redrawEvery)
 		switch {
 		case errors.Is(err, io.EOF):
+			p.redraw(q, fold, drawn)
 			return nil
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case err != nil && !errors.Is(err, context.DeadlineExceeded):
+		case err != nil:
+			return err
+		case b == nil:
+			continue
+		}
+		err = fold.Add(b)
+		b.Release()
+		if err != nil {
 			return err
 		}
+		dirty = true
 	}
+}
+
+// nextWithin gives the next rows, nil when there are none for so long.
+func nextWithin(ctx context.Context, q *engine.Query, d time.Duration) (*vec.Batch, error) {
+	wait, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	b, err := q.Next(wait)
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		return nil, nil
+	}
+	return b, err
 }
 
 // liveRows is the most rows that a live result shows: the newest.
