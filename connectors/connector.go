@@ -83,6 +83,8 @@ type Config struct {
 	Fields  []string     // source: payload field per column
 	Meta    []string     // source: metadata keys wanted, in order
 	Key     []int        // sink: PRIMARY KEY
+	// Node is the plan node that opens the table: two sinks of a job may write one table.
+	Node int
 	// Subtask and Parallelism of the opener.
 	Subtask, Parallelism int
 	Env                  Env

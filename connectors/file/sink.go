@@ -2,6 +2,7 @@ package file
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"time"
@@ -36,7 +37,8 @@ func openSink(_ context.Context, c connectors.Config) (connectors.Sink, error) {
 	if err != nil {
 		return nil, sqlerr.New(sqlerr.CodeOption, 0, "\"path\" has %q: %v", c.Options["path"], err)
 	}
-	k := &sink{dir: dir, table: c.Table, options: c.Options, point: func(string) error { return nil }}
+	// Two sinks of a job may write one table, and names may be alike once they are plain.
+	k := &sink{dir: dir, table: fmt.Sprintf("%s-%d", c.Table, c.Node), options: c.Options, point: func(string) error { return nil }}
 	if isPattern(c.Options["path"]) {
 		return nil, sqlerr.New(sqlerr.CodeOption, 0, "table %q cannot be written: its \"path\" is a pattern", c.Table).
 			WithHint("Name a directory.")

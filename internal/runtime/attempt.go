@@ -167,7 +167,7 @@ func (a *attempt) openSinks(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		target, err := c.OpenSink(ctx, connectors.Config{Table: n.Sink.Table, Options: options, Format: n.Sink.Format,
+		target, err := c.OpenSink(ctx, connectors.Config{Node: n.ID, Table: n.Sink.Table, Options: options, Format: n.Sink.Format,
 			Schema: n.Sink.Columns, Key: n.Sink.Key, Parallelism: a.graph.par[n.ID], Env: a.cfg.Env})
 		if err != nil {
 			return at(n.Sink.Pos, err)
