@@ -215,10 +215,11 @@ func (t *task) merge() {
 			wm = min(wm, p.wm)
 		}
 	}
-	t.wantIdle = live == 0 && idle > 0
-	if t.wantIdle {
+	allIdle := live == 0 && idle > 0
+	if allIdle {
 		wm = high
 	}
+	t.wantIdle = allIdle && !t.holds
 	if ended == len(t.in) {
 		t.endDue = true
 	}
