@@ -259,7 +259,7 @@ func (g *generator) try(s scope, k kind, depth int, exact bool) column {
 		case 11:
 			return call(k, false, "STRPOS(%s, %s)", e(kText), g.literal(kText))
 		case 12:
-			return call(k, false, "CAST(EXTRACT("+pick(g, "YEAR", "MONTH", "DAY", "EPOCH")+" FROM %s) AS BIGINT)", e(pick(g, kDate, kStampTZ, kInterval, kStamp)))
+			return call(k, false, "CAST(EXTRACT("+pick(g, "YEAR FROM %s)", "MONTH FROM %s)", "DAY FROM %s)", "EPOCH FROM %s) / 1000")+" AS BIGINT)", e(pick(g, kDate, kStampTZ, kInterval, kStamp)))
 		case 0, 1, 2:
 			return call(k, false, "(%s "+pick(g, "+", "-", "*")+" %s)", e(k), e(k))
 		case 3:

@@ -22,7 +22,8 @@ import (
 )
 
 // world is a NATS server with a stream EVENTS (ev.>) and a PostgreSQL, and the data
-// directory of an engine that may be opened again and again.
+// directory of an engine that may be opened again and again. Tests with worlds of their
+// own run beside each other.
 type world struct {
 	t    *testing.T
 	nats *embedded.Server
@@ -53,6 +54,7 @@ func (l *lines) String() string {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
+	t.Parallel()
 	w := &world{t: t, pg: pgtest.Start(t), dir: t.TempDir(), log: &lines{}}
 	var err error
 	if w.nats, err = embedded.Start(t.TempDir(), embedded.Options{NoSync: true}); err != nil {
