@@ -155,10 +155,11 @@ func (b *builder) deadLetterSink(def *catalog.Table, in []plan.Edge) error {
 		}
 		i := plan.DeadLetterSchema.Index(c.Name)
 		if i < 0 {
-			if c.NotNull {
-				return sqlerr.New(sqlerr.CodeNotNull, 0, "column %q of table %q is NOT NULL, but dead letters have no such column", c.Name, def.Name)
+			e := sqlerr.New(sqlerr.CodeUndefinedColumn, 0, "table %q takes dead letters, which have no column %q", def.Name, c.Name)
+			if near := sqlerr.Nearest(c.Name, plan.DeadLetterSchema.Names()); near != "" {
+				return e.WithHint("did you mean %q?", near)
 			}
-			continue
+			return e.WithHint("Their columns are %s.", deadLetterColumns())
 		}
 		e, err := expr.AssignTo(expr.Col(i, plan.DeadLetterSchema[i].Type), c.Type, c.Name)
 		if err != nil {

@@ -75,6 +75,10 @@ func (b *Binder) window(fn string, in logical.Node, sc *scope, timeArg parser.Ex
 	win = plan.Window{Kind: "tumble", Size: lengths[0], Slide: lengths[0]}
 	if fn == "HOP" {
 		win = plan.Window{Kind: "hop", Slide: lengths[0], Size: lengths[1]}
+		if win.Size/win.Slide > maxWindows {
+			return win, 0, sqlerr.New(sqlerr.CodeTooComplex, args[0].Extent().Pos, "every row would belong to %d windows of HOP, and the limit is %d", win.Size/win.Slide, maxWindows).
+				WithHint("Use a longer slide.")
+		}
 	}
 	if len(args) > len(want) {
 		off, err := b.length(fn, "offset", args[len(want)])
@@ -88,6 +92,10 @@ func (b *Binder) window(fn string, in logical.Node, sc *scope, timeArg parser.Ex
 	win.Tick = win.TimeType.Tick()
 	return win, col, nil
 }
+
+// maxWindows is the most windows that a row may belong to: each costs work and state for
+// every key.
+const maxWindows = 10_000
 
 // windowTime binds the time column of a window: it must be event time.
 func (b *Binder) windowTime(fn string, in logical.Node, sc *scope, arg parser.Expr) (int, error) {
