@@ -18,6 +18,9 @@ func (e *Engine) start(ctx context.Context, spec jobSpec) (*Job, error) {
 	return e.jobs.add(spec.name, func(name string) (*Job, error) {
 		spec.name = name
 		p, err := e.planOrStored(ctx, spec)
+		if err == nil && spec.snap != nil {
+			err = e.refuseSecrets(spec)
+		}
 		if err != nil {
 			return nil, spec.fix(err)
 		}

@@ -3,34 +3,45 @@ package engine
 import (
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/streamsql/streamsql/connectors"
-	"github.com/streamsql/streamsql/internal/catalog"
-	"github.com/streamsql/streamsql/parser"
+	"github.com/streamsql/streamsql/internal/sqlerr"
 )
 
-// unresolved is an option whose value is elsewhere: its name may be shown.
-var unresolved = regexp.MustCompile(`^\$\{[^}]*\}$`)
+// inURL finds a password in a URL or in libpq's keywords.
+var inURL = regexp.MustCompile(`(?i)://[^/@\s]*:[^/@\s]+@|\bpassword\s*=\s*[^\s]`)
 
-// hideSecrets gives the CREATE statement of t without the values of its secret options:
-// every token that reads like one is replaced.
-func (e *Engine) hideSecrets(t *catalog.Table) string {
-	name, _ := t.Option("connector")
-	conn, _ := e.connector(nil)(name.Value)
-	var secrets []string
-	for _, o := range t.Options {
-		for _, d := range conn.Options {
-			if d.Type == connectors.OptSecret && (o.Key == d.Name || slices.Contains(d.Aliases, o.Key)) && !unresolved.MatchString(o.Value) {
-				secrets = append(secrets, o.Value)
+// refuseSecrets refuses a job whose declarations hold a secret as it is: the text and
+// the plan are stored in every checkpoint, and a secret must be in none.
+func (e *Engine) refuseSecrets(spec jobSpec) error {
+	for _, t := range spec.snap.Tables() {
+		name, _ := t.Option("connector")
+		c, ok := e.connector(nil)(name.Value)
+		if !ok {
+			continue
+		}
+		for _, o := range t.Options {
+			if strings.Contains(o.Value, "${") || !(inURL.MatchString(o.Value) || isSecret(c, o.Key)) {
+				continue
 			}
+			pos := o.ValuePos
+			if t.Source != spec.src {
+				pos = 0
+			}
+			return sqlerr.New(sqlerr.CodeOption, pos, "option %q of table %q holds a secret as it is, and would be stored in every checkpoint", o.Key, t.Name).
+				WithHint("Write '${NAME}' in its place, and give the value with --var NAME=… or in the environment.")
 		}
 	}
-	sql := t.SQL
-	tokens := parser.Tokens(t.SQL)
-	for _, tok := range slices.Backward(tokens) {
-		if slices.Contains(secrets, tok.Text) {
-			sql = sql[:tok.Pos-1] + "'***'" + sql[tok.End-1:]
+	return nil
+}
+
+// isSecret reports an option that is nothing but a secret; a url may hold one.
+func isSecret(c connectors.Connector, key string) bool {
+	for _, o := range c.Options {
+		if o.Name == key || slices.Contains(o.Aliases, key) {
+			return o.Type == connectors.OptSecret && o.Name != "url"
 		}
 	}
-	return sql
+	return false
 }
