@@ -100,7 +100,7 @@ func (s *Session) restore(ctx context.Context, st *parser.RestoreJob) (*Result, 
 		return nil, at(err, st.Path.Pos)
 	}
 	j, err := s.e.start(ctx, jobSpec{name: st.Job.Value, src: m.SQL, stored: p, settings: s.settings.clone(),
-		how: Start{Fresh: true, FromSavepoint: path, TakeOver: m.Name == st.Job.Value},
+		how: Start{Fresh: true, FromSavepoint: path, TakeOver: m.Name == st.Job.Value, ReplayIntoSinks: true},
 		// Positions count in the savepoint's text, which nobody typed here.
 		fix: func(err error) error { return move(err, func(sqlerr.Pos) sqlerr.Pos { return 0 }) }})
 	if err != nil {

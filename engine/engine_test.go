@@ -112,7 +112,7 @@ func TestStartGivenUp(t *testing.T) {
 	}
 	defer hang.Close()
 	e := open(t, engine.Options{})
-	text := `CREATE TABLE p (id BIGINT PRIMARY KEY) WITH (connector = 'postgres', url = 'postgres://u:p@` + hang.Addr().String() + `/d?sslmode=disable', table = 'p');
+	text := `CREATE TABLE p (id BIGINT PRIMARY KEY) WITH (connector = 'postgres', url = 'postgres://u@` + hang.Addr().String() + `/d?sslmode=disable', table = 'p');
 INSERT INTO p VALUES (1)`
 	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 	defer cancel()
