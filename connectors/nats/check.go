@@ -13,7 +13,7 @@ import (
 // jumpEvery bounds how often a hole in the sequences is looked into.
 const jumpEvery = 20 * time.Millisecond
 
-const resetHint = "Restore the stream, or start from another place with --reset-source <table>=earliest or =sequence:N."
+const resetHint = "Restore the stream, or begin anew with --fresh."
 
 // check compares the position with the stream as it is. A stream that was made anew or
 // lost its end is always refused; messages lost before the position follow on.gap.

@@ -180,7 +180,7 @@ func (src *source) info(ctx context.Context) (*jetstream.StreamInfo, error) {
 	info, err := src.s.info(ctx, src.stream)
 	if err != nil && notFound(err) {
 		return nil, sqlerr.New(sqlerr.CodeGap, 0, "stream %q is gone", src.stream).
-			WithHint("Restore the stream, or start anew with --reset-source <table>=earliest.")
+			WithHint("Restore the stream, or begin anew with --fresh.")
 	}
 	return info, err
 }

@@ -40,9 +40,6 @@ func (a *attempt) recover(ctx context.Context) error {
 		a.discardTasks()
 	}
 	if a.cfg.Savepoint != nil {
-		if err := a.checkOrigin(ctx); err != nil {
-			return err
-		}
 		m, err := checkpoint.ImportSavepoint(ctx, a.cfg.Savepoint, a.cfg.Store, a.job, a.n)
 		if err != nil {
 			return err

@@ -5,15 +5,20 @@ import (
 	"errors"
 
 	"github.com/streamsql/streamsql/checkpoint"
+	"github.com/streamsql/streamsql/connectors"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 )
 
 // checkTargets compares the targets with those of the newest checkpoint that can be
-// read. It comes before any target is claimed: a refused start leaves no trace.
+// read, or with what they hold of a savepoint's job. It comes before any target is
+// claimed: a refused start leaves no trace.
 func (a *attempt) checkTargets(ctx context.Context) error {
 	live, _, err := checkpoint.Epochs(ctx, a.cfg.Store, a.job)
 	if err != nil {
 		return err
+	}
+	if len(live) == 0 && a.cfg.Savepoint != nil {
+		return a.checkOrigin(ctx)
 	}
 	for i := len(live) - 1; i >= 0; i-- {
 		m, _, err := checkpoint.Load(ctx, a.cfg.Store, a.job, live[i])
@@ -46,43 +51,37 @@ func (a *attempt) checkOrigin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, g := range a.groups {
-		for _, s := range a.sinks {
-			if s.target.Group() != g.name {
-				continue
-			}
-			c, err := s.target.Committer(ctx, origin.Job, 0)
-			if err != nil {
-				return err
-			}
-			f, err := c.Fence(ctx)
-			err = errors.Join(err, c.Close())
-			if err != nil {
-				return err
-			}
-			if !f.Known || f.Job != origin.Job || f.Epoch <= origin.Epoch {
-				break
-			}
-			e := sqlerr.New(sqlerr.CodeFenced, 0, "target %s already shows epoch %d of the savepoint's job, and the savepoint is of epoch %d", g.name, f.Epoch, origin.Epoch).
-				WithDetail("Going on from there would write epochs %d to %d a second time.", origin.Epoch+1, f.Epoch)
-			if !a.keyed(g) {
-				return e.WithHint("Start from a newer savepoint, or into an empty target.")
-			}
-			if !a.cfg.ReplayIntoSinks {
-				return e.WithHint("The tables are written by key and end up right all the same: allow it with --replay-into-sinks.")
-			}
-			break
+	keyed := true
+	for _, s := range a.sinks {
+		keyed = keyed && len(a.cfg.Plan.Nodes[s.node].Sink.Key) > 0
+	}
+	for _, s := range a.sinks {
+		if s.target.Group() == "" {
+			continue
 		}
+		f, err := fenceOf(ctx, s.target, origin.Job)
+		if err != nil {
+			return err
+		}
+		if !f.Known || f.Job != origin.Job || f.Epoch <= origin.Epoch || keyed && a.cfg.ReplayIntoSinks {
+			continue
+		}
+		e := sqlerr.New(sqlerr.CodeFenced, a.cfg.Plan.Nodes[s.node].Sink.Pos, "target %s already shows epoch %d of the savepoint's job, and the savepoint is of epoch %d", s.target.Group(), f.Epoch, origin.Epoch).
+			WithDetail("Going on from there would write epochs %d to %d a second time.", origin.Epoch+1, f.Epoch)
+		if keyed {
+			return e.WithHint("The tables are written by key and end up right all the same: allow it with --replay-into-sinks.")
+		}
+		return e.WithHint("Start from a newer savepoint, or into an empty target.")
 	}
 	return nil
 }
 
-// keyed reports that every sink of a group is written by key.
-func (a *attempt) keyed(g *group) bool {
-	for _, n := range g.nodes {
-		if len(a.cfg.Plan.Nodes[n].Sink.Key) == 0 {
-			return false
-		}
+// fenceOf reads what a target remembers of a job.
+func fenceOf(ctx context.Context, s connectors.Sink, job string) (connectors.Fence, error) {
+	c, err := s.Committer(ctx, job, 0)
+	if err != nil {
+		return connectors.Fence{}, err
 	}
-	return true
+	f, err := c.Fence(ctx)
+	return f, errors.Join(err, c.Close())
 }
