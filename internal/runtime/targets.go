@@ -51,14 +51,11 @@ func (a *attempt) checkOrigin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	keyed := true
-	for _, s := range a.sinks {
-		keyed = keyed && len(a.cfg.Plan.Nodes[s.node].Sink.Key) > 0
-	}
 	for _, s := range a.sinks {
 		if s.target.Group() == "" {
 			continue
 		}
+		keyed := a.keyed(s.target.Group())
 		f, err := fenceOf(ctx, s.target, origin.Job)
 		if err != nil {
 			return err
@@ -74,6 +71,16 @@ func (a *attempt) checkOrigin(ctx context.Context) error {
 		return e.WithHint("Start from a newer savepoint, or into an empty target.")
 	}
 	return nil
+}
+
+// keyed reports that the job writes all of a target by key.
+func (a *attempt) keyed(group string) bool {
+	for _, s := range a.sinks {
+		if s.target.Group() == group && len(a.cfg.Plan.Nodes[s.node].Sink.Key) == 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // fenceOf reads what a target remembers of a job.
