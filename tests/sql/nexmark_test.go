@@ -84,6 +84,7 @@ const nexmarkBid = `CREATE TABLE bid (auction BIGINT, bidder BIGINT, price BIGIN
 // TestNexmark runs the benchmark's queries over generated events and has PostgreSQL
 // answer them over the same rows.
 func TestNexmark(t *testing.T) {
+	t.Parallel()
 	pg := pgtest.Start(t)
 	db := pg.Open(t)
 	loadBids(t, db)

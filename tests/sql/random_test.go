@@ -39,6 +39,7 @@ func fromEnv(t *testing.T, name string, otherwise uint64) uint64 {
 // TestRandomQueries asks random queries over random tables here and on PostgreSQL.
 // STREAMSQL_SEED is the first seed, STREAMSQL_QUERIES how many follow.
 func TestRandomQueries(t *testing.T) {
+	t.Parallel()
 	pg := pgtest.Start(t)
 	db := pg.Open(t)
 	db.SetMaxOpenConns(1)

@@ -144,6 +144,10 @@ func TestTargetsThatAreNotThere(t *testing.T) {
 	insert := func(name string) string { return "INSERT INTO " + name + " SELECT k, COUNT(*) FROM ev GROUP BY k;" }
 	columns := "k VARCHAR, n BIGINT, PRIMARY KEY (k)"
 	good := w.source("k VARCHAR", "")
+	login := func(password string) string {
+		return fmt.Sprintf("CREATE TABLE t (%s) WITH (connector = 'postgres', url = '%s', user = 'someone', password = '%s');\n",
+			columns, strings.Replace(w.pg.DSN, pgcluster.User+"@", "", 1), password)
+	}
 	for _, c := range []struct {
 		name, text string
 		says       []string
@@ -154,7 +158,8 @@ func TestTargetsThatAreNotThere(t *testing.T) {
 		{"column", good + w.sink("short", columns, "") + insert("short"), []string{"short", `"n"`}},
 		{"key", good + w.sink("nokey", columns, "") + insert("nokey"), []string{"nokey", "k"}},
 		{"type", good + w.sink("narrow", columns, "") + insert("narrow"), []string{`"n"`, "smallint"}},
-		{"password", good + fmt.Sprintf("CREATE TABLE t (%s) WITH (connector = 'postgres', url = '%s', user = 'someone', password = 'hunter2-wrong');\n", columns, strings.Replace(w.pg.DSN, pgcluster.User+"@", "", 1)) + insert("t"), []string{"someone"}},
+		{"password", good + login("${PASSWORD}") + insert("t"), []string{"someone"}},
+		{"password in the text", good + login("hunter2-wrong") + insert("t"), []string{"password", "${NAME}"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := *w
@@ -183,7 +188,8 @@ func TestTargetsThatAreNotThere(t *testing.T) {
 					t.Errorf("%q is missing in: %s", s, shown)
 				}
 			}
-			if all := text + fmt.Sprint(err) + w.log.String(); strings.Contains(all, "hunter2") {
+			// Of the text itself only the line is repeated that the user has written.
+			if all := shown + fmt.Sprint(err) + w.log.String(); strings.Contains(all, "hunter2") {
 				t.Errorf("the password is shown: %s", all)
 			}
 		})

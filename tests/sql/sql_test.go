@@ -27,6 +27,7 @@ import (
 )
 
 func TestCases(t *testing.T) {
+	t.Parallel()
 	pg := pgtest.Start(t)
 	db := pg.Open(t)
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {

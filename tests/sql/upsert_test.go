@@ -39,6 +39,7 @@ var upserts = []struct {
 }
 
 func TestUpserts(t *testing.T) {
+	t.Parallel()
 	pg := pgtest.Start(t)
 	db := pg.Open(t)
 	for _, c := range upserts {

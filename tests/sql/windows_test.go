@@ -21,6 +21,7 @@ import (
 // row-at-a-time interpreter: the rows and the count of late ones. STREAMSQL_SEED is the
 // first seed, STREAMSQL_QUERIES how many follow.
 func TestRandomWindows(t *testing.T) {
+	t.Parallel()
 	first, n := fromEnv(t, "STREAMSQL_SEED", 1), fromEnv(t, "STREAMSQL_QUERIES", 200)
 	late, failed := 0, 0
 	for seed := first; seed < first+n; seed++ {

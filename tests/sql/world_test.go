@@ -159,7 +159,8 @@ func (w *world) open(settings ...string) *engine.Engine {
 		set[settings[i]] = settings[i+1]
 	}
 	e, err := engine.Open(context.Background(), engine.Options{DataDir: w.dir, Parallelism: 2, Settings: set,
-		Log: slog.New(slog.NewTextHandler(w.log, nil))})
+		Vars: map[string]string{"PASSWORD": "hunter2-wrong"},
+		Log:  slog.New(slog.NewTextHandler(w.log, nil))})
 	if err != nil {
 		w.t.Fatal(err)
 	}
