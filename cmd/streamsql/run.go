@@ -135,6 +135,7 @@ func (a *app) results(ctx context.Context, e *engine.Engine, f jobFile) error {
 		}
 		err = p.Query(ctx, run)
 		run.Stop()
+		a.tellLost(f.Name, run.Status())
 		if errors.Is(err, context.Canceled) {
 			return nil
 		}
