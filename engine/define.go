@@ -71,7 +71,7 @@ func drop(st *parser.Drop, snap *catalog.Snapshot, opts planner.Options) (*catal
 		return nil, sqlerr.New(sqlerr.CodeDatatypeMismatch, n.Pos, "%q is a %s", n.Text, is).
 			WithHint("Use DROP %s.", strings.ToUpper(is))
 	}
-	name := n.Text
+	var name string
 	if t != nil {
 		name = t.Name
 	} else {

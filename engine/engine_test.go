@@ -6,7 +6,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -45,6 +45,7 @@ func TestOpenRefusesSettings(t *testing.T) {
 // nothing starts any more.
 func TestClose(t *testing.T) {
 	ctx := context.Background()
+	before := runtime.NumGoroutine()
 	e, err := engine.Open(ctx, engine.Options{Settings: map[string]string{"checkpoint.interval": "1h"}})
 	if err != nil {
 		t.Fatal(err)
@@ -83,6 +84,7 @@ func TestClose(t *testing.T) {
 		t.Errorf("nats: %v", err)
 	}
 	shut(t, e) // a second time does nothing
+	eventually(t, "end of all goroutines", func() bool { return runtime.NumGoroutine() <= before })
 }
 
 // TestCloseInTime: a job that cannot take its last checkpoint is cancelled.
@@ -239,5 +241,35 @@ func TestCheck(t *testing.T) {
 	}
 	if list, err := e.StoredJobs(context.Background()); err != nil || len(list) > 0 {
 		t.Errorf("a check leaves jobs %q, %v", list, err)
+	}
+}
+
+// TestCounters: a status counts rows in and out, late ones and broken ones, and so does
+// that of the next run.
+func TestCounters(t *testing.T) {
+	dir := t.TempDir()
+	in := filepath.Join(dir, "in.json")
+	write(t, in, `{"v":1,"ts":"2024-01-01 00:00:05"}`, `{"v":2,"ts":"2024-01-01 00:00:25"}`, `{"v":3,"ts":"2024-01-01 00:00:09"}`, `{"v":"x","ts":"2024-01-01 00:00:26"}`, `nonsense`)
+	text := `CREATE TABLE i (v BIGINT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts) WITH (connector = 'file', path = '` + in + `', format = 'json', follow = 'true', 'on.error' = 'skip');
+CREATE TABLE b (ws TIMESTAMP(3), n NUMERIC) WITH (connector = 'blackhole');
+INSERT INTO b SELECT window_start, SUM(v) FROM TUMBLE(i, ts, INTERVAL '10' SECOND) GROUP BY window_start, window_end`
+	e := open(t, engine.Options{Parallelism: 1})
+	j, err := e.Run(context.Background(), load(t, e, "j", text), engine.Start{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// 1 and 3 are of one window, which 2 has closed: 3 is late.
+	eventually(t, "counts", func() bool {
+		st := j.Status()
+		return st.State == "running" && st.RowsIn == 3 && st.RowsOut == 1 && st.Late == 1 && st.Failed == 2
+	})
+	if err := j.Stop(context.Background(), ""); err != nil {
+		t.Fatal(err)
+	}
+	if j, err = e.Run(context.Background(), load(t, e, "j", text), engine.Start{}); err != nil {
+		t.Fatal(err)
+	}
+	if st := j.Status(); st.RowsIn != 3 || st.RowsOut != 1 || st.Late != 1 || st.Failed != 2 {
+		t.Errorf("after a restart %+v", st)
 	}
 }

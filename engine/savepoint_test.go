@@ -166,7 +166,7 @@ func TestSavepoints(t *testing.T) {
 		if _, err := e.Run(ctx, f, how); sqlerr.CodeOf(err) != sqlerr.CodeStateMismatch {
 			t.Errorf("a second start from the savepoint gives %v", err)
 		}
-		if j, err = e.Run(ctx, f, engine.Start{}); err != nil {
+		if _, err = e.Run(ctx, f, engine.Start{}); err != nil {
 			t.Fatal(err)
 		}
 		w.feed(7)

@@ -118,7 +118,7 @@ func (sh *shell) report(err error, src source) error {
 	case errors.Is(err, context.Canceled):
 		fmt.Fprintln(sh.Err, "cancelled")
 	default:
-		shown, text := src.place(err)
+		text, shown := src.place(err)
 		fmt.Fprint(sh.Err, sqlerr.Render(shown, text))
 	}
 	if sh.StopOnError && !sh.interactive {
@@ -129,14 +129,14 @@ func (sh *shell) report(err error, src source) error {
 }
 
 // place moves an error's position to where it is in the input.
-func (s source) place(err error) (error, string) {
+func (s source) place(err error) (text string, placed error) {
 	e := sqlerr.As(err)
 	if e == nil || e.Pos == 0 || s.text == "" {
-		return err, ""
+		return "", err
 	}
 	c := *e
 	c.Msg, c.Err, c.Pos = err.Error(), nil, e.Pos+sqlerr.Pos(s.lines+s.before)
-	return &c, strings.Repeat("\n", s.lines) + s.text
+	return strings.Repeat("\n", s.lines) + s.text, &c
 }
 
 // exec runs one statement and prints what it gives.

@@ -37,7 +37,10 @@ func (a *app) close(ctx context.Context, e *engine.Engine) error {
 			n++
 		}
 	}
-	if n > 0 {
+	switch {
+	case n == 1:
+		fmt.Fprintln(a.stderr, "streamsql: stopping one job after a last checkpoint")
+	case n > 1:
 		fmt.Fprintf(a.stderr, "streamsql: stopping %d jobs after a last checkpoint\n", n)
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)

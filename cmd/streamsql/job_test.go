@@ -131,6 +131,23 @@ func TestLastCheckpoint(t *testing.T) {
 	}
 }
 
+// TestQueryInterrupted: SIGINT is the way to end a SELECT that has no end.
+func TestQueryInterrupted(t *testing.T) {
+	p := newPlace(t)
+	p.write("q.sql", "CREATE TABLE g (id BIGINT) WITH (connector = 'generator', kind = 'columns', rate = '100', 'fields.id.kind' = 'sequence'); SELECT id FROM g")
+	for _, args := range []string{"run q.sql", "-f q.sql --format csv"} {
+		s := p.start(strings.Fields(args)...)
+		eventually(t, "rows", func() bool { return strings.HasPrefix(s.out.String(), "id\n0\n") })
+		if got := s.stop(os.Interrupt); got.code != 0 || strings.Contains(got.err, "ERROR") {
+			t.Errorf("streamsql %s: %+v", args, got)
+		}
+	}
+	p.write("two.sql", "CREATE TABLE g (id BIGINT) WITH (connector = 'generator', kind = 'columns', rate = '100'); SELECT 1; SELECT id FROM g; SELECT 2")
+	if got := p.run("", "run", "two.sql"); got.code != 2 || got.out != "?column?\n1\n" || !strings.Contains(got.err, "this SELECT never ends") || !strings.Contains(got.err, "LINE 1: ") {
+		t.Errorf("%+v", got)
+	}
+}
+
 func ran(p *place, args ...string) string { return p.run("", args...).out }
 
 // TestFinishedJob: what a second run of a job does whose input has ended.

@@ -142,6 +142,8 @@ func TestExitCodes(t *testing.T) {
 	p.write("two.sql", declared, "SELECT COUNT(*) AS n FROM g; SELECT 'x' AS s;")
 	p.write("bounded.sql", bounded)
 	p.write("dead.sql", declared, "CREATE TABLE b (id BIGINT) WITH (connector = 'blackhole');", "INSERT INTO b SELECT 1 / (id - 1) FROM g;")
+	p.write("print.sql", declared, "CREATE TABLE c (id BIGINT) WITH (connector = 'console');", "CREATE TABLE j (id BIGINT) WITH (connector = 'console', format = 'json');",
+		"INSERT INTO c SELECT id FROM g WHERE id = 1;")
 	p.write("bad.sql", "SELECT 1;", "SELECT nothing")
 	p.write("away.sql", "CREATE TABLE p (id BIGINT PRIMARY KEY) WITH (connector = 'postgres', url = 'postgres://u@127.0.0.1:1/d', table = 'p');", "INSERT INTO p VALUES (1)")
 	p.write("missing.sql", "CREATE TABLE n (id BIGINT) WITH (connector = 'nats', stream = 'NOSUCH', format = 'json', 'end' = 'now');", "SELECT * FROM n")
@@ -169,6 +171,8 @@ func TestExitCodes(t *testing.T) {
 		{"run ok.sql --var MIN=0 --parallelism 2 --set checkpoint.interval=50ms --format json", "", 0, `{"id":1,"w":2}` + "\n" + `{"id":2,"w":4}` + "\n", ""},
 		{"run ok.sql --var MIN=1 --format table", "", 0, " id | w \n----+---\n  2 | 4\n(1 row)\n", ""},
 		{"run ok.sql --var MIN=1 --format changelog", "", 0, " op | id | w \n----+----+---\n +I |  2 | 4\n(1 row)\n", ""},
+		{"run print.sql --format csv", "", 0, "op,id\n+I,1\n", ""},
+		{"run print.sql --fresh", "", 0, " op | id \n----+----\n +I |  1\n", ""},
 		{"run two.sql", "", 0, "n\n3\ns\nx\n", ""},
 		{"run -", "SELECT 1 AS one;", 0, "one\n1\n", ""},
 		{"run bad.sql", "", 2, "?column?\n1\n", "column \"nothing\" does not exist\nLINE 2: SELECT nothing\n               ^"},

@@ -151,7 +151,7 @@ func TestPrompt(t *testing.T) {
 	x.wait("running")
 	x.wait("streamsql> ")
 	x.send("\\q\r")
-	if code := x.end(); code != 0 || !strings.Contains(x.text(), "stopping 1 jobs after a last checkpoint") {
+	if code := x.end(); code != 0 || !strings.Contains(x.text(), "stopping one job after a last checkpoint") {
 		t.Fatalf("exit code %d after %q", code, x.text())
 	}
 	// The next run has the lines of the last.
