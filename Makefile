@@ -27,8 +27,8 @@ postgres:
 test: postgres ## every test, with real PostgreSQL and NATS servers
 	$(GO) test -tags $(TAGS) $(PKGS)
 
-race: postgres ## the tests under the race detector, the long crash runs aside
-	$(GO) test -race -short -tags $(TAGS) $(PKGS)
+race: postgres ## the tests under the race detector; those of tests/crash run another process
+	$(GO) test -race -tags $(TAGS) $$($(GO) list $(PKGS) | grep -v /tests/crash)
 
 lint: ## gofmt, go vet, staticcheck
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); exit 1; }
