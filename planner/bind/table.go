@@ -58,12 +58,12 @@ func (b *Binder) Table(def *catalog.Table) (*logical.Table, error) {
 		state: make([]bindState, len(def.Columns)),
 	}
 	for i := range def.Columns {
-		if def.Columns[i].Computed == "" && def.Columns[i].Metadata == "" {
+		if def.Columns[i].Computed == "" && tb.metadataKey(i) == "" {
 			tb.physical(i)
 		}
 	}
 	for i := range def.Columns {
-		if def.Columns[i].Metadata != "" {
+		if tb.metadataKey(i) != "" {
 			if err := tb.metadata(i); err != nil {
 				return nil, err
 			}
@@ -116,8 +116,32 @@ func (t *tableBinder) physical(i int) {
 	t.state[i] = bound
 }
 
+// metadataKey is what column i reads beside the payload, "" for nothing: what it says, or
+// the token of the subject that is named in braces like it.
+func (t *tableBinder) metadataKey(i int) string {
+	c := t.def.Columns[i]
+	if c.Metadata != "" || c.Computed != "" {
+		return c.Metadata
+	}
+	for _, m := range t.conn.Metadata {
+		if m.Name != tokenMetadata {
+			continue
+		}
+		for _, key := range []string{"subject", "subjects"} {
+			if o, ok := t.def.Option(key); ok && strings.Contains(o.Value, "{"+c.Name+"}") {
+				return tokenMetadata + c.Name
+			}
+		}
+	}
+	return ""
+}
+
+// tokenMetadata starts the metadata keys of the tokens of a subject.
+const tokenMetadata = "token."
+
 func (t *tableBinder) metadata(i int) error {
 	c := t.def.Columns[i]
+	c.Metadata = t.metadataKey(i)
 	var names []string
 	for _, m := range t.conn.Metadata {
 		names = append(names, m.Name)
