@@ -263,3 +263,22 @@ func TestTextAndJSON(t *testing.T) {
 		t.Errorf("%d rows are counted as failed: %v", st.Failed, errorsOf(st))
 	}
 }
+
+// TestSubjectsMetadataComputed reads a token of the subject, the sequence and a computed
+// column beside the fields of the message.
+func TestSubjectsMetadataComputed(t *testing.T) {
+	w := newWorld(t)
+	w.exec("CREATE TABLE got (seq bigint, region text, v bigint, twice bigint, subject text)")
+	w.publish("ev.eu", `{"v":1,"region":"wrong"}`)
+	w.publish("ev.us", `{"v":2}`)
+	w.publish("ev.eu", `{"v":3}`)
+	text := fmt.Sprintf(`CREATE TABLE ev (v BIGINT, region VARCHAR, twice AS v * 2, seq BIGINT METADATA FROM 'sequence' VIRTUAL, subject VARCHAR METADATA VIRTUAL)
+		WITH (connector = 'nats', url = '%s', stream = 'EVENTS', subject = 'ev.{region}', format = 'json', 'end' = 'now');`, w.nats.URL()) +
+		w.sink("got", "seq BIGINT, region VARCHAR, v BIGINT, twice BIGINT, subject VARCHAR", "")
+	w.mustRun(text + "INSERT INTO got SELECT seq, region, v, twice, subject FROM ev;")
+	w.equal("rows", w.rows("SELECT * FROM got ORDER BY 1"), "1|eu|1|2|ev.eu\n2|us|2|4|ev.us\n3|eu|3|6|ev.eu")
+	w.exec("TRUNCATE got")
+	w.dir = t.TempDir()
+	w.mustRun(text + "INSERT INTO got SELECT seq, region, v, twice, subject FROM ev WHERE region = 'us' AND twice > 3;")
+	w.equal("rows of one region", w.rows("SELECT * FROM got"), "2|us|2|4|ev.us")
+}

@@ -51,6 +51,9 @@ func TestRandomQueries(t *testing.T) {
 	for seed := first; seed < first+n; seed++ {
 		c := newRandomCase(seed)
 		rows, err := c.check(pg, db)
+		if err == nil && seed%16 == 0 {
+			err = c.checkKilled(t)
+		}
 		if err != nil {
 			t.Errorf("%v\n%s\nreplay with: STREAMSQL_SEED=%d STREAMSQL_QUERIES=1 go test ./tests/sql -run TestRandomQueries", err, c, seed)
 			if failed++; failed == 20 {
@@ -73,6 +76,8 @@ type randomCase struct {
 	query genQuery
 	cut   variant
 	chunk int
+	want  []string // PostgreSQL's answer
+	fails bool     // where we fail and may
 }
 
 func newRandomCase(seed uint64) *randomCase {
@@ -117,6 +122,7 @@ func (c *randomCase) check(pg *pgtest.Server, db *sql.DB) (int, error) {
 		}
 		return 0, fmt.Errorf("PostgreSQL refuses it and we do not: %w", pgErr)
 	case ourErr != nil:
+		c.fails = true
 		// What PostgreSQL does not compute cannot fail there: columns that nobody reads,
 		// strict functions of a constant NULL. And its numbers may be wider.
 		if c.gen.hard && strings.HasPrefix(sqlerr.CodeOf(ourErr), "22") || sqlerr.CodeOf(ourErr) == sqlerr.CodeNumericOutOfRange && wide(want) {
@@ -124,7 +130,36 @@ func (c *randomCase) check(pg *pgtest.Server, db *sql.DB) (int, error) {
 		}
 		return 0, fmt.Errorf("we fail: %s", sqlerr.Render(ourErr, c.query.text))
 	}
+	c.want = want
 	return len(want), sameRows(got, want, c.query.columns)
+}
+
+// checkKilled runs the query as a job that is killed and resumed, at other parallelisms,
+// and compares what its sink holds at the end.
+func (c *randomCase) checkKilled(t *testing.T) error {
+	if c.want == nil || c.fails {
+		return nil
+	}
+	r := &runner{feed: newFeed()}
+	for _, x := range c.gen.tables {
+		r.declare(x.name, fmt.Sprintf("CREATE TABLE %s (%s) WITH ('connector' = 'feed', 'format' = 'json');", x.name, x.columns))
+		for _, row := range x.rows {
+			r.feed.tables[x.name] = append(r.feed.tables[x.name], []byte(row))
+		}
+		r.lines = max(r.lines, len(x.rows))
+	}
+	job, err := r.job(c.query.text)
+	if err != nil {
+		return fmt.Errorf("as a job: %w", err)
+	}
+	got, err := r.run(t, variant{name: "killed and resumed", parallelism: 2, batch: 3, kill: true}, job)
+	if err != nil {
+		return fmt.Errorf("killed and resumed: %w", err)
+	}
+	if err := sameRows(got, c.want, c.query.columns); err != nil {
+		return fmt.Errorf("killed and resumed: %w", err)
+	}
+	return nil
 }
 
 // wide reports a number of more digits than a DECIMAL has here.
