@@ -34,7 +34,7 @@ var Connector = connectors.Connector{
 	Options: []connectors.Option{
 		{Name: "url", Aliases: []string{"servers", "server_url"}, Type: connectors.OptSecret, Doc: "server, or several with commas between them; the embedded server or --nats when not given"},
 		{Name: "stream", Aliases: []string{"stream_name"}, Type: connectors.OptString, Doc: "name of the stream; found by the subject when not given"},
-		{Name: "subject", Aliases: []string{"subjects"}, Type: connectors.OptString, Doc: "source: which subjects to read, all of the stream when not given, names in braces become metadata \"token.<name>\"; sink: where rows go, names in braces are columns"},
+		{Name: "subject", Aliases: []string{"subjects"}, Type: connectors.OptString, Doc: "source: which subjects to read, all of the stream when not given, names in braces are columns, and metadata \"token.<name>\"; sink: where rows go, names in braces are columns"},
 		{Name: "start", Type: connectors.OptString, Default: "earliest", Doc: "earliest, latest, sequence:N or time:RFC3339; where the first run begins"},
 		{Name: "end", Type: connectors.OptString, Default: "none", Doc: "none, now, sequence:N or time:RFC3339; a table with an end is bounded"},
 		{Name: "on.gap", Type: connectors.OptEnum, Enum: []string{"fail", "warn"}, Default: "fail", Doc: "what to do when messages that a position needs are gone"},
