@@ -53,12 +53,15 @@ type Options struct {
 type Engine struct {
 	ctx    context.Context // of the jobs: not of the call that starts them
 	cancel context.CancelFunc
-	opts   Options
-	temp   bool
-	base   settings
-	store  *dirstore.Store
-	jobs   registry
-	nats   ownServer
+	// closing ends with the beginning of Close: it gives up what is being started.
+	closing  context.Context
+	startEnd context.CancelFunc
+	opts     Options
+	temp     bool
+	base     settings
+	store    *dirstore.Store
+	jobs     registry
+	nats     ownServer
 }
 
 // Open opens the data directory. It starts no job and no server.
@@ -93,6 +96,7 @@ func Open(ctx context.Context, o Options) (*Engine, error) {
 	}
 	e.store = store
 	e.ctx, e.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	e.closing, e.startEnd = context.WithCancel(e.ctx)
 	return e, nil
 }
 
@@ -109,6 +113,7 @@ func (e *Engine) Store() checkpoint.Store { return e.store }
 // server. When ctx ends first the jobs are cancelled: their last complete checkpoint
 // stays. A second Close does nothing.
 func (e *Engine) Close(ctx context.Context) error {
+	e.startEnd()
 	jobs, first := e.jobs.close()
 	if !first {
 		return nil

@@ -122,6 +122,18 @@ INSERT INTO p VALUES (1)`
 	if _, err := e.Run(ctx, load(t, e, "p", text), engine.Start{}); !errors.Is(err, context.DeadlineExceeded) || time.Since(begin) > 5*time.Second {
 		t.Errorf("the start gives %v after %v", err, time.Since(begin))
 	}
+	// So does the engine's end.
+	other := open(t, engine.Options{})
+	ended := make(chan error, 1)
+	go func() {
+		_, err := other.Run(context.Background(), load(t, other, "p", text), engine.Start{})
+		ended <- err
+	}()
+	time.Sleep(50 * time.Millisecond)
+	shut(t, other)
+	if err := <-ended; sqlerr.CodeOf(err) != sqlerr.CodeCancelled {
+		t.Errorf("a start at the engine's end gives %v", err)
+	}
 	ctx, cancel = context.WithCancel(context.Background())
 	j, err := e.Run(ctx, load(t, e, "j", endless), engine.Start{})
 	if err != nil {

@@ -41,16 +41,19 @@ func (e *Engine) launch(ctx context.Context, spec jobSpec, p *plan.Plan, show *c
 		return nil, err
 	}
 	jctx, cancel := context.WithCancel(e.ctx)
-	detach := context.AfterFunc(ctx, cancel)
+	wanted, open := context.AfterFunc(ctx, cancel), context.AfterFunc(e.closing, cancel)
 	r, err := runtime.Start(jctx, cfg)
+	isWanted, isOpen := wanted(), open()
+	if err == nil && !(isWanted && isOpen) {
+		r.Cancel()
+	}
 	switch {
-	case !detach():
-		if err == nil {
-			r.Cancel()
-		}
-		cancel()
-		return nil, context.Cause(ctx)
-	case err != nil:
+	case !isWanted:
+		err = context.Cause(ctx)
+	case !isOpen:
+		err = errClosed()
+	}
+	if err != nil {
 		cancel()
 		return nil, err
 	}
