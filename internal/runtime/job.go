@@ -26,7 +26,8 @@ type Job struct {
 	lastError error
 	started   int64
 
-	err     error // once done is closed
+	last    uint64 // number of the newest attempt; used by one goroutine
+	err     error  // once done is closed
 	stopped bool
 }
 
@@ -111,6 +112,12 @@ type running struct {
 
 // prepare makes the next attempt, ready to run.
 func (j *Job) prepare(ctx context.Context) (*running, error) {
+	if j.last > 0 {
+		// Another process has started the job meanwhile: the older one does not take it back.
+		if err := checkpoint.CheckAttempt(ctx, j.cfg.Store, j.id, j.last); err != nil {
+			return nil, err
+		}
+	}
 	actx, cancel := context.WithCancel(ctx)
 	r := &running{cancel: cancel}
 	r.exec = newGoroutines(actx, func(x actor, err error) {
@@ -121,6 +128,9 @@ func (j *Job) prepare(ctx context.Context) (*running, error) {
 		r.fail(where, err)
 	})
 	a, err := newAttempt(actx, j.cfg, j.id, r.exec, j.cfg.Clock.Now())
+	if a.n > 0 {
+		j.last = a.n
+	}
 	if err != nil {
 		cancel()
 		return nil, err
@@ -136,14 +146,15 @@ func (j *Job) prepare(ctx context.Context) (*running, error) {
 	return r, nil
 }
 
-// newAttempt creates the attempt, opens what is outside, and restores the state.
+// newAttempt creates the attempt, opens what is outside, and restores the state. After
+// an error the attempt is closed and of no use but for its number.
 func newAttempt(ctx context.Context, cfg Config, job string, exec executor, now int64) (*attempt, error) {
 	a := &attempt{cfg: cfg, job: job, exec: exec}
 	a.clock.us.Store(now)
 	err := a.open(ctx)
 	if err != nil {
 		_ = a.close()
-		return nil, err
+		return a, err
 	}
 	return a, nil
 }
