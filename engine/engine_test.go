@@ -285,3 +285,15 @@ INSERT INTO b SELECT window_start, SUM(v) FROM TUMBLE(i, ts, INTERVAL '10' SECON
 		t.Errorf("after a restart %+v", st)
 	}
 }
+
+// TestReset goes back to what the engine was opened with, not to the default.
+func TestReset(t *testing.T) {
+	e := open(t, engine.Options{Settings: map[string]string{"parallelism": "5"}})
+	s := e.NewSession()
+	for _, reset := range []string{"RESET 'parallelism'", "RESET ALL"} {
+		got := execAll(s, "SET 'parallelism' = 3; "+reset+"; SHOW SETTINGS")
+		if !strings.Contains(got, "\nparallelism|5|0|") {
+			t.Errorf("%s\n%s", reset, got)
+		}
+	}
+}

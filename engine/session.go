@@ -134,6 +134,7 @@ func (s *Session) Columns(query string) (types.Schema, error) {
 	return schema, script.Fix(err)
 }
 
+// reset goes back to what the engine was opened with.
 func (s *Session) reset(st *parser.Reset) (*Result, error) {
 	if st.Key == "" {
 		s.settings = s.e.base.clone()
@@ -143,6 +144,9 @@ func (s *Session) reset(st *parser.Reset) (*Result, error) {
 		return nil, settings{}.set(st.Key, "", st.KeyPos, st.KeyPos)
 	}
 	delete(s.settings, st.Key)
+	if v, ok := s.e.base[st.Key]; ok {
+		s.settings[st.Key] = v
+	}
 	return &Result{Tag: "RESET"}, nil
 }
 
