@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"strconv"
+	"syscall"
 	"testing"
 	"time"
 
@@ -168,4 +169,41 @@ func TestServersDie(t *testing.T) {
 	}
 	w.db = w.pg.Open(t)
 	w.same(j.got, j.want)
+}
+
+// TestStoppedProcessWakes: a process is stopped, another takes the job over and ends it,
+// the first wakes up: it must write nothing more and end.
+func TestStoppedProcessWakes(t *testing.T) {
+	w := newWorld(t, 200_000)
+	for _, j := range jobs(w.pg.DSN)[:3] {
+		t.Run(j.name, func(t *testing.T) {
+			w := &world{t: t, url: w.url, pg: w.pg, db: w.db, js: w.js}
+			w.exec("DROP TABLE IF EXISTS win, tot, a, b, streamsql_fence, streamsql_target")
+			w.exec(j.tables...)
+			file, data := w.file("job", w.bidTable()+j.sql), t.TempDir()
+			old := w.start(file, data)
+			for started := false; !started; {
+				if old.ended(10 * time.Millisecond) {
+					t.Fatalf("the job ended before it was stopped: %v\n%s", old.err, old.stderr.String())
+				}
+				var n int
+				started = w.db.QueryRow("SELECT count(*) FROM streamsql_fence WHERE epoch > 0").Scan(&n) == nil && n > 0
+			}
+			if err := old.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+				t.Fatal(err)
+			}
+			w.finish(file, data)
+			w.same(j.got, j.want)
+			if err := old.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+				t.Fatal(err)
+			}
+			if !old.ended(60 * time.Second) {
+				t.Fatalf("the overtaken process goes on\n%s", old.stderr.String())
+			}
+			if old.err == nil {
+				t.Error("the overtaken process ended as if all were well")
+			}
+			w.same(j.got, j.want)
+		})
+	}
 }
