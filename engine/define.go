@@ -36,6 +36,34 @@ func (e *Engine) define(st parser.Statement, src string, snap *catalog.Snapshot,
 	return nil, "", sqlerr.Internalf("%T does not change the catalog", st)
 }
 
+// inUse refuses to drop or replace what a running job of a prompt is made of.
+func (s *Session) inUse(st parser.Statement) error {
+	var n parser.Name
+	switch st := st.(type) {
+	case *parser.Drop:
+		n = st.Name.Last()
+	case *parser.CreateTable:
+		if !st.OrReplace {
+			return nil
+		}
+		n = st.Name.Last()
+	case *parser.CreateView:
+		if !st.OrReplace {
+			return nil
+		}
+		n = st.Name.Last()
+	}
+	for _, j := range s.e.Jobs() {
+		if j.uses == nil || !j.Running() {
+			continue
+		}
+		if t, v := j.uses.Find(n.Text, n.Quoted); t != nil || v != nil {
+			return sqlerr.New(sqlerr.CodeDependent, n.Pos, "job %q uses %q", j.Name, n.Text).WithHint("Stop the job first.")
+		}
+	}
+	return nil
+}
+
 func dropWord(k parser.ObjectKind) string {
 	switch k {
 	case parser.ObjectView:

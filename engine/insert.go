@@ -59,7 +59,7 @@ func (s *Session) jobOf(st parser.Statement, script *Script) (jobSpec, error) {
 			return spec, spec.fix(err)
 		}
 	}
-	spec.outputs = all[last:]
+	spec.outputs, spec.uses = all[last:], spec.snap
 	return spec, nil
 }
 

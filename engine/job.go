@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/streamsql/streamsql/internal/catalog"
 	"github.com/streamsql/streamsql/internal/runtime"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/planner/plan"
@@ -40,6 +41,7 @@ type Job struct {
 	Plan    *plan.Plan
 	Started time.Time
 	run     *runtime.Job
+	uses    *catalog.Snapshot // what a session declared for it, nil for a file's job
 	fix     func(error) error // turns positions in SQL into those of what was typed
 }
 

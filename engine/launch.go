@@ -28,7 +28,7 @@ func (e *Engine) start(ctx context.Context, spec jobSpec) (*Job, error) {
 		if err != nil {
 			return nil, spec.fix(err)
 		}
-		return &Job{Name: spec.name, SQL: spec.src, Plan: p, Started: time.Now(), run: r, fix: spec.fix}, nil
+		return &Job{Name: spec.name, SQL: spec.src, Plan: p, Started: time.Now(), run: r, uses: spec.uses, fix: spec.fix}, nil
 	})
 }
 

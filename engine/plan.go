@@ -23,6 +23,8 @@ type jobSpec struct {
 	snap     *catalog.Snapshot
 	settings settings
 	how      Start
+	// uses is what a session declared for the job, nil for a file's job.
+	uses *catalog.Snapshot
 	// stored is the plan of a savepoint that is restored as it was, in place of outputs.
 	stored *plan.Plan
 	// fix turns positions in src into those of what was typed.

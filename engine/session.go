@@ -78,6 +78,9 @@ func (s *Session) Exec(ctx context.Context, script *Script, i int) (*Result, err
 func (s *Session) exec(ctx context.Context, st parser.Statement, src string) (*Result, error) {
 	switch st := st.(type) {
 	case *parser.CreateTable, *parser.CreateView, *parser.Drop:
+		if err := s.inUse(st); err != nil {
+			return nil, err
+		}
 		snap, tag, err := s.e.define(st, src, s.Catalog(), s.settings)
 		if err != nil {
 			return nil, err

@@ -27,7 +27,9 @@ func (sh *shell) script(ctx context.Context, in io.Reader) error {
 		if err != nil {
 			return err
 		}
-		n++
+		if n++; n == 1 {
+			line = strings.TrimPrefix(line, "\ufeff") // some editors begin files with it
+		}
 		blank := strings.TrimSpace(buf.String()) == ""
 		if text := strings.TrimSpace(line); blank && strings.HasPrefix(text, `\`) {
 			if err := sh.report(sh.meta(ctx, text), source{}); err != nil {

@@ -345,10 +345,21 @@ func TestSecondSignal(t *testing.T) {
 	}
 }
 
+// TestDemo shows windows until it is ended, and ends by itself when told to.
 func TestDemo(t *testing.T) {
-	got := newPlace(t).run("", "demo", "--for", "2500ms", "--format", "csv")
-	lines := strings.Split(strings.TrimSpace(got.out), "\n")
-	if got.code != 0 || len(lines) < 2 || lines[0] != "window_start,bids,auctions,bidders,highest,total" || !strings.Contains(got.err, "job demo-publish: ") {
+	p := newPlace(t)
+	tmp := t.TempDir()
+	p.env = append(p.env, "TMPDIR="+tmp)
+	d := p.start("demo", "--format", "csv")
+	eventually(t, "window", func() bool { return strings.Count(d.out.String(), "\n") >= 2 })
+	got := d.stop(os.Interrupt)
+	if got.code != 0 || !strings.HasPrefix(got.out, "window_start,bids,auctions,bidders,highest,total\n2015-07-15 00:00:00,") || !strings.Contains(got.err, "job demo-publish: ") {
 		t.Errorf("%+v", got)
+	}
+	if got := p.run("", "demo", "--for", "300ms"); got.code != 0 || !strings.Contains(got.err, "job demo-publish: ") {
+		t.Errorf("%+v", got)
+	}
+	if left, err := os.ReadDir(tmp); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
 	}
 }

@@ -92,6 +92,7 @@ func (a *app) wait(ctx context.Context, jobs []running) error {
 			left--
 			status.Close()
 			a.tellLost(j.Name, j.Status())
+			a.tellDropped(fmt.Sprintf("job %q", j.Name), j.Status())
 			if err := a.show(j.Wait(), j.src, exitFailed); err != nil {
 				failed = err
 			}
@@ -142,5 +143,12 @@ func (a *app) tellLost(job string, st engine.Status) {
 	}
 	if st.Failed > 0 {
 		fmt.Fprintf(a.stderr, "streamsql: job %q: %d rows failed and are not in the result\n", job, st.Failed)
+	}
+}
+
+// tellDropped says what the result lacks: nothing is dropped in silence.
+func (a *app) tellDropped(what string, st engine.Status) {
+	if st.Late > 0 || st.Failed > 0 {
+		fmt.Fprintf(a.stderr, "streamsql: %s dropped rows: %d late, %d broken\n", what, st.Late, st.Failed)
 	}
 }

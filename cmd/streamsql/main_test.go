@@ -144,6 +144,10 @@ func TestExitCodes(t *testing.T) {
 	p.write("dead.sql", declared, "CREATE TABLE b (id BIGINT) WITH (connector = 'blackhole');", "INSERT INTO b SELECT 1 / (id - 1) FROM g;")
 	p.write("print.sql", declared, "CREATE TABLE c (id BIGINT) WITH (connector = 'console');", "CREATE TABLE j (id BIGINT) WITH (connector = 'console', format = 'json');",
 		"INSERT INTO c SELECT id FROM g WHERE id = 1;")
+	p.write("in.json", `{"v":1,"ts":"2024-01-01 00:00:01"}`, `{"v":2,"ts":"2024-01-01 00:00:21"}`, `{"v":3,"ts":"2024-01-01 00:00:02"}`)
+	p.write("broken.json", `{"v":1}`, `nonsense`)
+	p.write("skip.sql", "CREATE TABLE i (v BIGINT) WITH (connector = 'file', path = 'broken.json', format = 'json', 'on.error' = 'skip');", "CREATE TABLE c (v BIGINT) WITH (connector = 'console');", "INSERT INTO c SELECT v FROM i;")
+	p.write("late.sql", "CREATE TABLE i (v BIGINT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts) WITH (connector = 'file', path = 'in.json', format = 'json');", "SELECT COUNT(*) AS n FROM TUMBLE(i, ts, INTERVAL '10' SECOND) GROUP BY window_start, window_end;")
 	p.write("bad.sql", "SELECT 1;", "SELECT nothing")
 	p.write("away.sql", "CREATE TABLE p (id BIGINT PRIMARY KEY) WITH (connector = 'postgres', url = 'postgres://u@127.0.0.1:1/d', table = 'p');", "INSERT INTO p VALUES (1)")
 	p.write("missing.sql", "CREATE TABLE n (id BIGINT) WITH (connector = 'nats', stream = 'NOSUCH', format = 'json', 'end' = 'now');", "SELECT * FROM n")
@@ -173,6 +177,10 @@ func TestExitCodes(t *testing.T) {
 		{"run ok.sql --var MIN=1 --format changelog", "", 0, " op | id | w \n----+----+---\n +I |  2 | 4\n(1 row)\n", ""},
 		{"run print.sql --format csv", "", 0, "op,id\n+I,1\n", ""},
 		{"run print.sql --fresh", "", 0, " op | id \n----+----\n +I |  1\n", ""},
+		{"run skip.sql --format csv", "", 0, "op,v\n+I,1\n", "streamsql: job \"skip\" dropped rows: 0 late, 1 broken"},
+		{"run late.sql", "", 0, "n\n1\n1\n", "streamsql: the query dropped rows: 1 late, 0 broken"},
+		{"run -", "\ufeffSELECT 1 AS one;", 0, "one\n1\n", ""},
+		{"--format csv", "\ufeffSELECT 1 AS one;", 0, "one\n1\n", ""},
 		{"run two.sql", "", 0, "n\n3\ns\nx\n", ""},
 		{"run -", "SELECT 1 AS one;", 0, "one\n1\n", ""},
 		{"run bad.sql", "", 2, "?column?\n1\n", "column \"nothing\" does not exist\nLINE 2: SELECT nothing\n               ^"},

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -64,13 +65,14 @@ func (a *app) load(e *engine.Engine, path string) (jobFile, error) {
 	return jobFile{f, path, src}, nil
 }
 
+// readFile gives a file's text without the mark that some editors begin it with.
 func readFile(path string, stdin io.Reader) (string, error) {
+	read := func() ([]byte, error) { return os.ReadFile(path) }
 	if path == "-" {
-		b, err := io.ReadAll(stdin)
-		return string(b), err
+		read = func() ([]byte, error) { return io.ReadAll(stdin) }
 	}
-	b, err := os.ReadFile(path)
-	return string(b), err
+	b, err := read()
+	return strings.TrimPrefix(string(b), "\ufeff"), err
 }
 
 // untilSignal gives a context that SIGINT or SIGTERM ends; a second signal ends the
@@ -135,6 +137,7 @@ func (a *app) results(ctx context.Context, e *engine.Engine, f jobFile) error {
 		}
 		err = p.Query(ctx, run)
 		run.Stop()
+		a.tellDropped("the query", run.Status())
 		a.tellLost(f.Name, run.Status())
 		if errors.Is(err, context.Canceled) {
 			return nil
