@@ -238,6 +238,12 @@ type Relinquisher interface {
 	Relinquish(ctx context.Context) error
 }
 
+// Holder is a Committer whose fence covers more than one target: Holds reports whether
+// the committer's job was the last to claim the sink's own target.
+type Holder interface {
+	Holds(ctx context.Context, s Sink) (bool, error)
+}
+
 // Part is one sink's share of a commit: the tokens of its writers or the rows kept in
 // the checkpoint, subtask by subtask.
 type Part struct {

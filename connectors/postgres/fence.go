@@ -87,6 +87,15 @@ func (f fence) relinquish(ctx context.Context, c *sql.Conn, job string) error {
 	return nil
 }
 
+// holds reports whether the job was the last to claim t.
+func (f fence) holds(ctx context.Context, c *sql.Conn, job string, t *target) (held bool, err error) {
+	err = c.QueryRowContext(ctx, fmt.Sprintf(`SELECT EXISTS (SELECT FROM %s WHERE relation = $1 AND job = $2)`, f.targets()), t.oid, job).Scan(&held)
+	if err != nil {
+		return false, classify(err, "look up who claimed "+t.relation())
+	}
+	return held, nil
+}
+
 // hold proves inside a transaction that attempt is still the newest.
 func (f fence) hold(ctx context.Context, c *sql.Conn, job string, attempt uint64) error {
 	var have int64

@@ -189,6 +189,19 @@ func (k *committer) Acquire(ctx context.Context, sinks []connectors.Sink, takeOv
 	})
 }
 
+// Holds reports whether the job was the last to claim the sink's table.
+func (k *committer) Holds(ctx context.Context, s connectors.Sink) (held bool, err error) {
+	x, ok := s.(*sink)
+	if !ok {
+		return false, sqlerr.Internalf("a sink of another connector in a PostgreSQL group")
+	}
+	err = k.link.run(ctx, nil, func(ctx context.Context, c *sql.Conn) error {
+		held, err = k.s.fence.holds(ctx, c, k.job, x.target)
+		return err
+	})
+	return held, err
+}
+
 // Relinquish lets other jobs claim the tables; the fence row stays.
 func (k *committer) Relinquish(ctx context.Context) error {
 	c, err := k.link.get(ctx)

@@ -83,12 +83,18 @@ func (a *attempt) keyed(group string) bool {
 	return true
 }
 
-// fenceOf reads what a target remembers of a job.
-func fenceOf(ctx context.Context, s connectors.Sink, job string) (connectors.Fence, error) {
+// fenceOf reads what a target remembers of a job; a target that the job was not the last
+// to claim remembers nothing.
+func fenceOf(ctx context.Context, s connectors.Sink, job string) (f connectors.Fence, err error) {
 	c, err := s.Committer(ctx, job, 0)
 	if err != nil {
-		return connectors.Fence{}, err
+		return f, err
 	}
-	f, err := c.Fence(ctx)
-	return f, errors.Join(err, c.Close())
+	defer func() { err = errors.Join(err, c.Close()) }()
+	if h, ok := c.(connectors.Holder); ok {
+		if held, err := h.Holds(ctx, s); err != nil || !held {
+			return f, err
+		}
+	}
+	return c.Fence(ctx)
 }
