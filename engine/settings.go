@@ -10,6 +10,7 @@ import (
 
 	"github.com/streamsql/streamsql/checkpoint"
 	"github.com/streamsql/streamsql/internal/sqlerr"
+	"github.com/streamsql/streamsql/internal/types"
 )
 
 // settingType says how a setting's text is read.
@@ -99,7 +100,7 @@ func (s settings) set(key, value string, keyPos, valuePos sqlerr.Pos) error {
 			return bad("a whole number of at least " + strconv.FormatInt(d.Min, 10))
 		}
 	case settingDuration:
-		if _, err := parseDuration(value); err != nil {
+		if _, err := types.ParseDuration(value); err != nil {
 			return bad(`a duration like "500ms", "10s" or "1 minute"`)
 		}
 	case settingZone:
@@ -139,7 +140,7 @@ func (s settings) int(key string) int {
 }
 
 func (s settings) micros(key string) int64 {
-	d, _ := parseDuration(s.get(key))
+	d, _ := types.ParseDuration(s.get(key))
 	return d.Microseconds()
 }
 

@@ -3,24 +3,7 @@ package engine
 import (
 	"slices"
 	"testing"
-	"time"
 )
-
-func TestParseDuration(t *testing.T) {
-	for text, want := range map[string]time.Duration{
-		"0": 0, "500ms": 500 * time.Millisecond, "1m30s": 90 * time.Second, " 5 seconds ": 5 * time.Second, "1 min": time.Minute,
-		"1.5 HOURS": 90 * time.Minute, "2 days": 48 * time.Hour, "250 ms": 250 * time.Millisecond,
-	} {
-		if d, err := parseDuration(text); err != nil || d != want {
-			t.Errorf("%q is %v, %v; want %v", text, d, err, want)
-		}
-	}
-	for _, text := range []string{"", "5", "-1s", "-5 seconds", "NaN s", "Inf s", "1e300 days", "5 fortnights", "five seconds", "1 s s"} {
-		if d, err := parseDuration(text); err == nil {
-			t.Errorf("%q is %v", text, d)
-		}
-	}
-}
 
 // TestSettings: the list is in order, as findSetting wants it, and every default is a
 // value that SET takes.

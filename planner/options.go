@@ -4,12 +4,12 @@ import (
 	"sort"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/streamsql/streamsql/connectors"
 	"github.com/streamsql/streamsql/connectors/format"
 	"github.com/streamsql/streamsql/internal/catalog"
 	"github.com/streamsql/streamsql/internal/sqlerr"
+	"github.com/streamsql/streamsql/internal/types"
 )
 
 // commonOptions are the keys of WITH (…) that the engine reads, whatever the connector.
@@ -48,7 +48,7 @@ func (t *table) idleTimeout() (int64, bool) {
 	if !ok {
 		return 0, false
 	}
-	d, _ := parseDuration(v)
+	d, _ := types.ParseDuration(v)
 	return d.Microseconds(), true
 }
 
@@ -208,7 +208,7 @@ func checkOption(opt connectors.Option, o catalog.Option) error {
 			return bad("true or false")
 		}
 	case connectors.OptDuration:
-		if d, err := parseDuration(o.Value); err != nil || d < 0 {
+		if d, err := types.ParseDuration(o.Value); err != nil || d < 0 {
 			return bad("a duration such as 500 ms, 10 s or 1 min")
 		}
 	case connectors.OptEnum:
@@ -224,27 +224,6 @@ func checkOption(opt connectors.Option, o catalog.Option) error {
 		return bad("greater than zero")
 	}
 	return nil
-}
-
-// parseDuration reads Go's form (1m30s) and Flink's (10 s, 1 min, 500 ms).
-func parseDuration(s string) (time.Duration, error) {
-	s = strings.ToLower(strings.Join(strings.Fields(s), ""))
-	if s == "0" {
-		return 0, nil
-	}
-	for _, u := range [][2]string{
-		{"milliseconds", "ms"}, {"millisecond", "ms"}, {"millis", "ms"}, {"seconds", "s"}, {"second", "s"}, {"secs", "s"},
-		{"sec", "s"}, {"minutes", "m"}, {"minute", "m"}, {"min", "m"}, {"hours", "h"}, {"hour", "h"},
-	} {
-		if n, ok := strings.CutSuffix(s, u[0]); ok {
-			return time.ParseDuration(n + u[1])
-		}
-	}
-	if n, ok := strings.CutSuffix(s, "d"); ok {
-		days, err := strconv.ParseInt(n, 10, 32)
-		return time.Duration(days) * 24 * time.Hour, err
-	}
-	return time.ParseDuration(s)
 }
 
 // checkFormat settles the format of the payloads.

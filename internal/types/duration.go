@@ -1,4 +1,4 @@
-package engine
+package types
 
 import (
 	"math"
@@ -7,21 +7,22 @@ import (
 	"time"
 )
 
-// parseDuration reads Go's form ("1m30s") and words ("5 seconds", "1 min").
-func parseDuration(s string) (time.Duration, error) {
+// ParseDuration reads Go's form ("1m30s") and a number with a word ("5 seconds",
+// "1 min", "500ms"). Negative durations are refused.
+func ParseDuration(s string) (time.Duration, error) {
 	s = strings.TrimSpace(s)
 	if d, err := time.ParseDuration(s); err == nil && d >= 0 {
 		return d, nil
 	}
-	num, unit, ok := strings.Cut(s, " ")
-	if !ok {
+	end := strings.IndexFunc(s, func(r rune) bool { return (r < '0' || r > '9') && r != '.' })
+	if end <= 0 {
 		return 0, strconv.ErrSyntax
 	}
-	n, err := strconv.ParseFloat(num, 64)
+	n, err := strconv.ParseFloat(s[:end], 64)
 	if err != nil {
 		return 0, strconv.ErrSyntax
 	}
-	one, ok := durationUnit(strings.ToLower(strings.TrimSpace(unit)))
+	one, ok := durationUnit(strings.ToLower(strings.TrimSpace(s[end:])))
 	if d := n * float64(one); ok && d >= 0 && d < math.MaxInt64 {
 		return time.Duration(d), nil
 	}
@@ -30,7 +31,7 @@ func parseDuration(s string) (time.Duration, error) {
 
 func durationUnit(word string) (time.Duration, bool) {
 	switch word {
-	case "ms", "millisecond", "milliseconds":
+	case "ms", "millis", "millisecond", "milliseconds":
 		return time.Millisecond, true
 	case "s", "sec", "secs", "second", "seconds":
 		return time.Second, true
