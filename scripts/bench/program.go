@@ -13,7 +13,7 @@ import (
 // benchCheckpoint compares a job with a checkpoint each second and one without: windows
 // over some ten thousand keys, and state that grows by a key every second row.
 func benchCheckpoint() error {
-	const events = 8_000_000
+	const events = 50_000_000
 	decl := fmt.Sprintf(bidDDL, "generator", fmt.Sprintf(", kind = 'nexmark', 'nexmark.event' = 'bid', rows = '%d'", events))
 	fmt.Printf("%d events, median of %d\n", events, *repeat)
 	for _, c := range []struct{ name, sql string }{
