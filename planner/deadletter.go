@@ -161,7 +161,14 @@ func (b *builder) deadLetterSink(def *catalog.Table, in []plan.Edge) error {
 			}
 			return e.WithHint("Their columns are %s.", deadLetterColumns())
 		}
-		e, err := expr.AssignTo(expr.Col(i, plan.DeadLetterSchema[i].Type), c.Type, c.Name)
+		from := expr.Col(i, plan.DeadLetterSchema[i].Type)
+		if from.Type == types.TBytes && c.Type.Kind == types.Text {
+			// Readable: bytes that are no ASCII text come as PostgreSQL's escapes.
+			if from, err = expr.ResolveCall("encode", []*expr.Expr{from, expr.StringLit("escape", 0)}, 0); err != nil {
+				return err
+			}
+		}
+		e, err := expr.AssignTo(from, c.Type, c.Name)
 		if err != nil {
 			return sqlerr.New(sqlerr.CodeDatatypeMismatch, 0, "column %q of table %q is of type %s but dead letters have %s", c.Name, def.Name, c.Type, plan.DeadLetterSchema[i].Type)
 		}

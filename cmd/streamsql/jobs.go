@@ -91,7 +91,6 @@ func (a *app) wait(ctx context.Context, jobs []running) error {
 		case j := <-ended:
 			left--
 			status.Close()
-			a.tellLost(j.Name, j.Status())
 			a.tellDropped(fmt.Sprintf("job %q", j.Name), j.Status())
 			if err := a.show(j.Wait(), j.src, exitFailed); err != nil {
 				failed = err
@@ -133,17 +132,6 @@ func (a *app) tellStall(job, why string) {
 		return
 	}
 	fmt.Fprintf(a.stderr, "streamsql: job %q waits: %s\n", job, why)
-}
-
-// tellLost says which rows of a job are in no result: late ones, and those that
-// on.error kept out.
-func (a *app) tellLost(job string, st engine.Status) {
-	if st.Late > 0 {
-		fmt.Fprintf(a.stderr, "streamsql: job %q: %d rows came after their window had fired and are not in the result\n", job, st.Late)
-	}
-	if st.Failed > 0 {
-		fmt.Fprintf(a.stderr, "streamsql: job %q: %d rows failed and are not in the result\n", job, st.Failed)
-	}
 }
 
 // tellDropped says what the result lacks: nothing is dropped in silence.

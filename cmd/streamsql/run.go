@@ -138,7 +138,6 @@ func (a *app) results(ctx context.Context, e *engine.Engine, f jobFile) error {
 		err = p.Query(ctx, run)
 		run.Stop()
 		a.tellDropped("the query", run.Status())
-		a.tellLost(f.Name, run.Status())
 		if errors.Is(err, context.Canceled) {
 			return nil
 		}
