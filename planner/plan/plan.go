@@ -252,3 +252,15 @@ var DeadLetterSchema = types.Schema{
 	{Name: "position", Type: types.TText}, // stream sequence, file offset
 	{Name: "payload", Type: types.TBytes},
 }
+
+// DeadLetterDocs says what each column of DeadLetterSchema holds.
+var DeadLetterDocs = [...]string{
+	"the table that was read or written",
+	"the code of the error (docs/errors.md), or \"late\"",
+	"the message",
+	"the field or column that is to blame, if one is",
+	"the subject or file of the row",
+	"the split of the row",
+	"the place in the split: sequence, offset",
+	"the bytes as they came; the row as JSON when it had been decoded. In a text column bytes outside ASCII are escaped",
+}

@@ -19,6 +19,7 @@ import (
 	"github.com/streamsql/streamsql/engine"
 	"github.com/streamsql/streamsql/internal/expr"
 	"github.com/streamsql/streamsql/planner"
+	"github.com/streamsql/streamsql/planner/plan"
 )
 
 func main() {
@@ -113,6 +114,10 @@ func connectorPages() string {
 		for _, m := range c.Metadata {
 			fmt.Fprintf(b, "| %s | %s | %s |\n", code(m.Name), m.Type, cell(m.Doc))
 		}
+	}
+	b.WriteString("\n## Dead letters\n\nA table named by `dead-letter.table` has columns among these and no PRIMARY KEY.\n\n| column | type | what it holds |\n| --- | --- | --- |\n")
+	for i, c := range plan.DeadLetterSchema {
+		fmt.Fprintf(b, "| %s | %s | %s |\n", code(c.Name), c.Type, plan.DeadLetterDocs[i])
 	}
 	b.WriteString("\n# Formats\n")
 	for _, f := range format.List() {
