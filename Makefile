@@ -19,7 +19,8 @@ demo: build ## run the main job on generated events and show its results change
 	$(BIN) demo
 
 demo-postgres: build postgres ## the same into a private PostgreSQL, started for the demo
-	$(GO) run ./scripts/demopg $(BIN)
+	@$(GO) build -o $(BUILD)/demopg ./scripts/demopg
+	$(BUILD)/demopg $(BIN)
 
 postgres:
 	@sh scripts/postgres.sh >/dev/null
