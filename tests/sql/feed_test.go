@@ -204,10 +204,12 @@ func (c *feedCommitter) Commit(ctx context.Context, id connectors.CommitID, part
 	case f.fence.Epoch > id.Epoch:
 		return sqlerr.New(sqlerr.CodeFenced, 0, "epoch %d after %d", id.Epoch, f.fence.Epoch)
 	}
+	// A commit that is cut short leaves nothing behind.
+	change := make(map[string]int)
 	for _, p := range parts {
 		err := p.Rows(ctx, func(b *vec.Batch) error {
 			for i := range b.N {
-				f.rows[line(b, i)] += int(b.Op(i).Sign())
+				change[line(b, i)] += int(b.Op(i).Sign())
 			}
 			return nil
 		})
@@ -215,8 +217,8 @@ func (c *feedCommitter) Commit(ctx context.Context, id connectors.CommitID, part
 			return err
 		}
 	}
-	for r, n := range f.rows {
-		if n == 0 {
+	for r, n := range change {
+		if f.rows[r] += n; f.rows[r] == 0 {
 			delete(f.rows, r)
 		}
 	}

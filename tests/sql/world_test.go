@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -96,8 +97,15 @@ func (w *world) port() int {
 
 func (w *world) stream(name string, subjects ...string) {
 	w.t.Helper()
-	if _, err := w.js.CreateOrUpdateStream(context.Background(), jetstream.StreamConfig{Name: name, Subjects: subjects}); err != nil {
-		w.t.Fatal(err)
+	// A stream of this name that was just deleted may still be leaving the disk.
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		_, err := w.js.CreateOrUpdateStream(context.Background(), jetstream.StreamConfig{Name: name, Subjects: subjects})
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			w.t.Fatal(err)
+		}
 	}
 }
 
@@ -106,7 +114,7 @@ func (w *world) fresh(t *testing.T) *world {
 	t.Helper()
 	x := *w
 	x.t, x.dir, x.log = t, t.TempDir(), &lines{}
-	if err := x.js.DeleteStream(context.Background(), "EVENTS"); err != nil {
+	if err := x.js.DeleteStream(context.Background(), "EVENTS"); err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
 		t.Fatal(err)
 	}
 	x.stream("EVENTS", "ev.>")
