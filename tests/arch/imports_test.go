@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -120,6 +121,31 @@ func TestOnlyImporters(t *testing.T) {
 					t.Errorf("%s imports %s, which only %s may", name, i, strings.Join(allowed, " and "))
 				}
 			}
+		}
+	}
+}
+
+// TestEveryConnectorIsListed: a package below connectors is a connector unless it is
+// named here, and then stands in the list.
+func TestEveryConnectorIsListed(t *testing.T) {
+	other := map[string]bool{"connectors/all": true, "connectors/format": true}
+	var listed []string
+	var found []string
+	for _, p := range packages(t) {
+		name := strings.TrimPrefix(p.ImportPath, module)
+		if name == "connectors/all" {
+			listed = p.Imports
+		}
+		if strings.Count(name, "/") == 1 && strings.HasPrefix(name, "connectors/") && !other[name] {
+			found = append(found, name)
+		}
+	}
+	if len(found) == 0 {
+		t.Fatal("no connectors found")
+	}
+	for _, name := range found {
+		if !slices.Contains(listed, module+name) {
+			t.Errorf("%s has no line in connectors/all", name)
 		}
 	}
 }
