@@ -1,6 +1,6 @@
 // Command bench measures streamsql: each figure beside what it is to be compared with,
-// in one run, since machines differ and are noisy. Groups: engine, nats, postgres,
-// checkpoint, program; all when none is named.
+// in one run, since machines differ and are noisy. Groups: engine, parallel, nats,
+// postgres, checkpoint, program; all when none is named.
 package main
 
 import (
@@ -51,7 +51,7 @@ func run(groups []string) error {
 	all := []struct {
 		name string
 		run  func() error
-	}{{"engine", benchEngine}, {"nats", benchNATS}, {"postgres", benchPostgres}, {"checkpoint", benchCheckpoint}, {"program", benchProgram}}
+	}{{"engine", benchEngine}, {"parallel", benchParallel}, {"nats", benchNATS}, {"postgres", benchPostgres}, {"checkpoint", benchCheckpoint}, {"program", benchProgram}}
 	for _, g := range all {
 		want := len(groups) == 0
 		for _, n := range groups {
@@ -169,21 +169,11 @@ func benchEngine() error {
 		var figure [2]float64
 		for i, kind := range []string{"columns", "json"} {
 			opts := engine.Options{Connectors: []connectors.Connector{m.connector(kind)}, Parallelism: 1}
-			e, err := engine.Open(context.Background(), opts)
+			text, err := discarding(opts, fmt.Sprintf(bidDDL, "mem-"+kind, ""), q.sql)
 			if err != nil {
 				return err
 			}
-			s := e.NewSession()
-			decl := fmt.Sprintf(bidDDL, "mem-"+kind, "")
-			if err := declare(s, decl); err != nil {
-				return err
-			}
-			text, err := blackhole(s, q.sql)
-			if err != nil {
-				return err
-			}
-			_ = e.Close(context.Background())
-			d, err := medianCPU(func() error { _, err := job(opts, decl+text); return err })
+			d, err := medianCPU(func() error { _, err := job(opts, text); return err })
 			if err != nil {
 				return fmt.Errorf("%s: %w", q.name, err)
 			}

@@ -12,9 +12,11 @@ import (
 	"github.com/streamsql/streamsql/internal/vec"
 )
 
-// bids are the benchmark's bids in memory, as columns and as JSON.
+// bids are the benchmark's bids in memory, as columns and as JSON. Each of its splits
+// reads its share of them.
 type bids struct {
 	n       int
+	splits  int
 	batches []*vec.Batch
 	chunks  [][][]byte
 	bytes   int
@@ -29,7 +31,7 @@ var bidColumns = types.Schema{
 const chunkRows = 2048
 
 func makeBids(n int) *bids {
-	out := &bids{n: n}
+	out := &bids{n: n, splits: 1}
 	gen := nexmark.New(nexmark.Config{Seed: 1, Base: nexmark.DefaultBase})
 	var b *vec.Batch
 	var chunk [][]byte
@@ -73,7 +75,7 @@ func (m *bids) connector(kind string) connectors.Connector {
 	return connectors.Connector{
 		Name: "mem-" + kind,
 		Capabilities: func(map[string]string, bool) (connectors.Capabilities, error) {
-			return connectors.Capabilities{CanRead: true, Bounded: true, Splits: 1, Replayable: true, SelfDecoding: kind == "columns"}, nil
+			return connectors.Capabilities{CanRead: true, Bounded: true, Splits: m.splits, Replayable: true, SelfDecoding: kind == "columns"}, nil
 		},
 		OpenSource: func(_ context.Context, c connectors.Config) (connectors.Source, error) {
 			s := &memSource{m: m, json: kind == "json"}
@@ -96,11 +98,16 @@ type memSource struct {
 }
 
 func (s *memSource) Splits(context.Context) ([]connectors.Split, error) {
-	return []connectors.Split{{ID: "0"}}, nil
+	var out []connectors.Split
+	for i := range s.m.splits {
+		out = append(out, connectors.Split{ID: strconv.Itoa(i)})
+	}
+	return out, nil
 }
 func (s *memSource) Close() error { return nil }
-func (s *memSource) Open(context.Context, connectors.Split, connectors.Position) (connectors.Reader, error) {
-	return &memReader{s: s}, nil
+func (s *memSource) Open(_ context.Context, split connectors.Split, _ connectors.Position) (connectors.Reader, error) {
+	first, err := strconv.Atoi(split.ID)
+	return &memReader{s: s, next: first}, err
 }
 
 type memReader struct {
@@ -126,6 +133,6 @@ func (r *memReader) Next(context.Context) (*connectors.Chunk, error) {
 		}
 		c.Batch = b
 	}
-	r.next++
+	r.next += r.s.m.splits
 	return c, nil
 }
