@@ -319,29 +319,6 @@ func concatWs() Func {
 }
 
 // splitIndex is Flink's: parts counted from 0, NULL when there is no such part.
-func splitIndex() Func {
-	f := textFunc("split_index", "Part n, counted from 0, of a string split at a separator; NULL when there is none.",
-		"SPLIT_INDEX('https://a.com/x/y', '/', 3)", "x", []types.Kind{kText, kText, kInt}, 0,
-		func(_ *kctx, a []*vec.Vector, i int, dst []byte, _ *vec.Vector) ([]byte, bool) {
-			part, ok := splitAt(a[0].Bytes(i), a[1].Bytes(i), a[2].I64[i])
-			return append(dst, part...), ok
-		})
-	general := f.kernel
-	f.kernel = func(args []Arg, t types.Type) impl {
-		sep, n := args[1].Const, args[2].Const
-		if sep == nil || n == nil || len(sep.S) != 1 || n.I < 0 {
-			return general(args, t)
-		}
-		c, part := sep.S[0], int(n.I)
-		return impl{run: rowBytes(func(_ *kctx, a []*vec.Vector, i int, dst []byte, _ *vec.Vector) ([]byte, bool) {
-			s, ok := splitByte(a[0].Bytes(i), c, part)
-			return append(dst, s...), ok
-		}), cost: 30}
-	}
-	f.PG = ""
-	return f
-}
-
 // countChar is Nexmark's: how often a character occurs.
 func countChar() Func {
 	return Func{Name: "count_char", Doc: "How often a character occurs in a string (Nexmark's function of query 14).", Strict: true,

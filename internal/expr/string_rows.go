@@ -5,9 +5,7 @@ import (
 	"crypto/md5"
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/binary"
 	"encoding/hex"
-	"math/bits"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -169,63 +167,6 @@ func charIndex(s, what []byte) int64 {
 		return 0
 	}
 	return int64(runeCount(s[:at])) + 1
-}
-
-// splitAt gives part n (from 0) of s.
-func splitAt(s, sep []byte, n int64) ([]byte, bool) {
-	if n < 0 {
-		return nil, false
-	}
-	if len(sep) == 0 {
-		return s, n == 0
-	}
-	for ; n > 0; n-- {
-		at := bytes.Index(s, sep)
-		if at < 0 {
-			return nil, false
-		}
-		s = s[at+len(sep):]
-	}
-	if at := bytes.Index(s, sep); at >= 0 {
-		s = s[:at]
-	}
-	return s, true
-}
-
-// splitByte is splitAt for one byte: eight bytes at a time, skipping whole words by
-// the number of separators in them.
-func splitByte(s []byte, sep byte, n int) ([]byte, bool) {
-	const low7 = 0x7f7f7f7f7f7f7f7f
-	pattern := uint64(sep) * 0x0101010101010101
-	start, i := 0, 0
-	for ; i+8 <= len(s); i += 8 {
-		x := binary.LittleEndian.Uint64(s[i:]) ^ pattern
-		hits := ^((x&low7 + low7) | x | low7) // the high bit of each byte that is sep
-		if hits == 0 {
-			continue
-		}
-		if c := bits.OnesCount64(hits); c <= n {
-			n -= c
-			start = i + 8 - bits.LeadingZeros64(hits)>>3
-			continue
-		}
-		for ; n > 0; n-- {
-			start = i + bits.TrailingZeros64(hits)>>3 + 1
-			hits &= hits - 1
-		}
-		return s[start : i+bits.TrailingZeros64(hits)>>3], true
-	}
-	for ; i < len(s); i++ {
-		if s[i] != sep {
-			continue
-		}
-		if n == 0 {
-			return s[start:i], true
-		}
-		n--
-		start = i + 1
-	}
-	return s[start:], n == 0
 }
 
 func splitPartRow(k *kctx, a []*vec.Vector, i int, dst []byte, out *vec.Vector) ([]byte, bool) {
