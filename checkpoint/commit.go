@@ -14,11 +14,15 @@ func (c *Coordinator) startCommits() {
 			continue
 		}
 		for i := range c.kept {
-			if slices.Contains(c.kept[i].open, g.Name) {
+			open := c.kept[i].open
+			if !slices.Contains(open, g.Name) {
+				continue
+			}
+			if !slices.ContainsFunc(g.After, func(o string) bool { return slices.Contains(open, o) }) {
 				st.inFlight = true
 				c.do(Commit{Group: g.Name, Manifest: c.kept[i].manifest, Checksum: c.kept[i].checksum})
-				break
 			}
+			break
 		}
 	}
 }

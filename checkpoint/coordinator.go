@@ -12,6 +12,8 @@ import (
 type Group struct {
 	Name  string
 	Nodes []int
+	// After are the groups that have to commit an epoch before this one does.
+	After []string
 }
 
 // Start is what a Coordinator begins with.

@@ -16,6 +16,7 @@ import (
 // is checked.
 type drive struct {
 	rng      *rand.Rand
+	groups   []Group
 	store    map[stream.Epoch]*Manifest
 	highest  stream.Epoch            // manifest name ever
 	used     stream.Epoch            // newest epoch that this attempt must not use again
@@ -52,9 +53,13 @@ type modelTask struct {
 
 var modelGroups = []Group{{Name: "a", Nodes: []int{1}}, {Name: "b", Nodes: []int{2}}}
 
+// after is modelGroups with the second waiting for the first.
+var after = []Group{modelGroups[0], {Name: "b", Nodes: []int{2}, After: []string{"a"}}}
+
 func newDrive(seed uint64) *drive {
 	rng := rand.New(rand.NewPCG(seed, 9))
-	return &drive{rng: rng, store: map[stream.Epoch]*Manifest{}, shown: map[string]stream.Epoch{}, faults: rng.IntN(20), now: 1e9,
+	groups := [][]Group{modelGroups, after}[rng.IntN(2)]
+	return &drive{rng: rng, groups: groups, store: map[stream.Epoch]*Manifest{}, shown: map[string]stream.Epoch{}, faults: rng.IntN(20), now: 1e9,
 		settings: Settings{Interval: 10, MinPause: int64(rng.IntN(10)), Timeout: 200, MaxPendingCommits: 1 + rng.IntN(2),
 			TolerableFailures: rng.IntN(4) - 1, Retained: 1 + rng.IntN(3)}}
 }
@@ -77,7 +82,7 @@ func (d *drive) open() error {
 	d.mail, d.failed, d.completes, d.committing = nil, false, map[stream.Epoch]bool{}, map[string]bool{}
 	d.lastCommit = map[string]stream.Epoch{}
 	d.tasks = map[TaskID]*modelTask{}
-	start := Start{Settings: d.settings, Now: d.now, Groups: modelGroups, Bounded: d.rng.IntN(2) == 0, Manifest: Manifest{Job: "j", Attempt: d.attempt},
+	start := Start{Settings: d.settings, Now: d.now, Groups: d.groups, Bounded: d.rng.IntN(2) == 0, Manifest: Manifest{Job: "j", Attempt: d.attempt},
 		Sinks: []SinkState{{Node: 1}, {Node: 2}}, Next: max(d.highest, d.shown["a"], d.shown["b"]) + 1}
 	var epochs []stream.Epoch
 	for e := range d.store {
@@ -136,6 +141,11 @@ func (d *drive) show(group string, m *Manifest) error {
 	case m.Epoch:
 		return nil
 	case m.Prev:
+		for _, g := range d.groups {
+			if g.Name == group && len(g.After) > 0 && d.shown[g.After[0]] < m.Epoch {
+				return fmt.Errorf("group %s shows epoch %d before group %s", group, m.Epoch, g.After[0])
+			}
+		}
 		d.shown[group] = m.Epoch
 		return nil
 	}

@@ -247,14 +247,32 @@ type Holder interface {
 // Part is one sink's share of a commit: the tokens of its writers or the rows kept in
 // the checkpoint, subtask by subtask.
 type Part struct {
+	// Node is the plan node of the sink.
+	Node   int
 	Sink   Sink
 	Tokens [][]byte
 	// Rows replays the kept rows in order, subtask after subtask; it may be called
-	// again when the commit is retried. Batches stay Rows' own.
+	// again when the commit is retried, and forgets what was refused before. Batches
+	// stay Rows' own. Parts are applied in order: Rows of a later one may ask a Keeper
+	// for what earlier ones have just diverted.
 	Rows func(ctx context.Context, yield func(*vec.Batch) error) error
 	// Refused is called for a row that the target will not take; it returns nil when
 	// the row's on.error policy lets the commit go on without it.
 	Refused func(b *vec.Batch, row int, cause *sqlerr.Error) error
+	// Diverted gives, piece by piece and nil when there is no more, what Refused has put
+	// aside for the dead letters since it was asked last. It is nil for a Committer that
+	// is no Keeper, and where nothing is put aside.
+	Diverted func() []byte
+}
+
+// Keeper is a Committer whose commit keeps, in the same step as rows and fence, what
+// Diverted gives: the dead letters are delivered from there. Both methods make one try.
+type Keeper interface {
+	// Kept reads the pieces that the commit of an epoch kept of the part of a node, in
+	// order; those of a commit under way when Rows of one of its parts asks.
+	Kept(ctx context.Context, epoch stream.Epoch, node int, yield func([]byte) error) error
+	// Forget drops what commits up to epoch kept of the node. It is idempotent.
+	Forget(ctx context.Context, epoch stream.Epoch, node int) error
 }
 
 // Committer makes epochs visible. One goroutine calls it.

@@ -20,8 +20,8 @@ func (f fence) targets() string { return quote(f.schema) + ".streamsql_target" }
 
 func (f fence) create(ctx context.Context, c *sql.Conn) error {
 	var have bool
-	err := c.QueryRowContext(ctx, `SELECT count(*) = 2 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-		WHERE n.nspname = $1 AND c.relname IN ('streamsql_fence', 'streamsql_target')`, f.schema).Scan(&have)
+	err := c.QueryRowContext(ctx, `SELECT count(*) = 3 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+		WHERE n.nspname = $1 AND c.relname IN ('streamsql_fence', 'streamsql_target', 'streamsql_letter')`, f.schema).Scan(&have)
 	if err != nil {
 		return classify(err, "look for the fence tables")
 	}
@@ -30,7 +30,9 @@ func (f fence) create(ctx context.Context, c *sql.Conn) error {
 	}
 	ddl := fmt.Sprintf(`CREATE TABLE IF NOT EXISTS %s (job text PRIMARY KEY, attempt bigint NOT NULL, epoch bigint NOT NULL,
 			checksum text NOT NULL, changed timestamptz NOT NULL DEFAULT now());
-		CREATE TABLE IF NOT EXISTS %s (relation bigint PRIMARY KEY, job text NOT NULL, released boolean NOT NULL DEFAULT false)`, f.jobs(), f.targets())
+		CREATE TABLE IF NOT EXISTS %s (relation bigint PRIMARY KEY, job text NOT NULL, released boolean NOT NULL DEFAULT false);
+		CREATE TABLE IF NOT EXISTS %s (job text, node bigint, epoch bigint, piece bigint, letters bytea NOT NULL, PRIMARY KEY (job, node, epoch, piece))`,
+		f.jobs(), f.targets(), f.letters())
 	// Two sinks that start at once may both see no table; the lock makes the second wait.
 	_, err = c.ExecContext(ctx, "BEGIN; SELECT pg_advisory_xact_lock(7356114283110214512); "+ddl+"; COMMIT")
 	if err == nil {

@@ -16,6 +16,7 @@ type folder struct {
 	hashes []uint64
 	slots  []int32 // index+1 into entries
 	fate   []entry
+	stale  []int32 // deletes that are no news
 	dels   []int32
 	puts   []int32
 }
@@ -46,7 +47,7 @@ func (f *folder) fold(b *vec.Batch) (dels, puts []int32) {
 	} else {
 		clear(f.slots[:size])
 	}
-	f.fate = f.fate[:0]
+	f.fate, f.stale = f.fate[:0], f.stale[:0]
 	mask := uint64(size - 1)
 	for i := range b.N {
 		e := f.find(cols, i, mask)
@@ -56,6 +57,8 @@ func (f *folder) fold(b *vec.Batch) (dels, puts []int32) {
 		default:
 			if e.row < 0 || sameRow(b, int(e.row), i) {
 				e.row = -1
+			} else {
+				f.stale = append(f.stale, int32(i))
 			}
 		}
 	}
@@ -71,6 +74,20 @@ func (f *folder) fold(b *vec.Batch) (dels, puts []int32) {
 	slices.SortFunc(f.dels, byKey)
 	slices.SortFunc(f.puts, byKey)
 	return f.dels, f.puts
+}
+
+// news gives the rows of b, folded last, but for the deletes that are no news.
+func (f *folder) news(b *vec.Batch) []int32 {
+	rows := make([]int32, 0, b.N)
+	stale := f.stale
+	for i := range int32(b.N) {
+		if len(stale) > 0 && stale[0] == i {
+			stale = stale[1:]
+			continue
+		}
+		rows = append(rows, i)
+	}
+	return rows
 }
 
 func (f *folder) find(cols []*vec.Vector, i int, mask uint64) *entry {

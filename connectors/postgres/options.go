@@ -29,7 +29,7 @@ func Connector() connectors.Connector {
 				Doc: "upsert (default with a PRIMARY KEY): by key; wal: kept in the checkpoint and applied after it, whole checkpoints visible; append: inserts, applied with the checkpoint"},
 			{Name: "batch.rows", Aliases: []string{"sink.buffer-flush.max-rows", "max_batch_rows"}, Type: connectors.OptInt, Default: "10000", Doc: "most rows in one statement"},
 			{Name: "auto.create", Type: connectors.OptBool, Default: "false", Doc: "create the table when it is missing"},
-			{Name: "fence.schema", Type: connectors.OptString, Default: "public", Doc: "schema of streamsql_fence and streamsql_target"},
+			{Name: "fence.schema", Type: connectors.OptString, Default: "public", Doc: "schema of the tables streamsql_fence, streamsql_target and streamsql_letter"},
 		},
 		Capabilities: capabilities,
 		OpenSource:   nil,

@@ -32,7 +32,9 @@ type attempt struct {
 	readers []*splitReader
 	sinks   []*openSink
 	groups  []*group
-	driver  *driver
+	// diversions are the ways of rows that commits refuse.
+	diversions []*diversion
+	driver     *driver
 
 	closers []func() error
 

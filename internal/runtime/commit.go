@@ -21,6 +21,10 @@ type group struct {
 	nodes     []int
 	committer connectors.Committer
 	fence     connectors.Fence // as found at the start
+	// after are the groups whose commit of an epoch decides what dead letters this one
+	// has to commit.
+	after []string
+	share *share // of the epoch being committed
 }
 
 // acquire opens a committer for every target system, claims the targets for this
@@ -61,7 +65,7 @@ func (a *attempt) acquire(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	return a.openDiversions(ctx)
 }
 
 // relinquish gives up the claims of a job that has ended well. A claim that stays
@@ -78,19 +82,39 @@ func (a *attempt) relinquish(ctx context.Context) {
 	}
 }
 
+// share is a group's part of an epoch while its commit is tried.
+type share struct {
+	epoch   stream.Epoch
+	parts   []connectors.Part
+	refused []*refusals
+}
+
 // commit makes the epoch of m visible in a group's targets.
 func (a *attempt) commit(ctx context.Context, g *group, m *checkpoint.Manifest, sum string) error {
 	id := connectors.CommitID{Job: a.job, Attempt: a.n, Epoch: m.Epoch, Prev: m.Prev, Checksum: sum}
-	var parts []connectors.Part
-	for _, s := range m.Sinks {
-		if slices.Contains(g.nodes, s.Node) {
-			parts = append(parts, a.part(s))
+	if g.share == nil || g.share.epoch != m.Epoch {
+		g.share = &share{epoch: m.Epoch}
+		for _, s := range m.Sinks {
+			if !slices.Contains(g.nodes, s.Node) {
+				continue
+			}
+			if err := a.part(ctx, g, s); err != nil {
+				g.share = nil
+				return err
+			}
 		}
 	}
 	crashpoint.Here("before-commit")
-	err := g.committer.Commit(ctx, id, parts)
+	err := g.committer.Commit(ctx, id, g.share.parts)
 	if err == nil {
 		crashpoint.Here("after-commit")
+		if err = a.delivered(ctx, g, m.Epoch); err != nil {
+			return err
+		}
+		for _, r := range g.share.refused {
+			r.count(a.count(r.node.ID))
+		}
+		g.share = nil
 		return nil
 	}
 	if e := sqlerr.As(err); e != nil && e.Class == sqlerr.User && e.Code != sqlerr.CodeFenced {
@@ -101,30 +125,60 @@ func (a *attempt) commit(ctx context.Context, g *group, m *checkpoint.Manifest, 
 	return err
 }
 
-// part is one sink's share of a commit.
-func (a *attempt) part(s checkpoint.SinkState) connectors.Part {
+// part adds one sink's part to the group's share.
+func (a *attempt) part(ctx context.Context, g *group, s checkpoint.SinkState) error {
 	n := a.graph.plan.Nodes[s.Node]
-	p := connectors.Part{Tokens: s.Tokens}
-	for _, o := range a.sinks {
-		if o.node == s.Node {
-			p.Sink = o.target
+	r := &refusals{node: n, diverts: a.diversionOf(n) != nil}
+	p := connectors.Part{Node: s.Node, Sink: a.target(s.Node), Tokens: slices.Clone(s.Tokens), Refused: r.refused}
+	if r.diverts {
+		p.Diverted = r.take
+	}
+	epoch := g.share.epoch
+	if n.Sink.Mode != plan.Commit {
+		for _, d := range a.diversions {
+			if d.to != n {
+				continue
+			}
+			token, err := d.write(ctx, a, epoch)
+			if err != nil {
+				return err
+			}
+			if token != nil {
+				p.Tokens = append(p.Tokens, token)
+			}
 		}
 	}
-	in := a.graph.plan.Nodes[n.Inputs[0].From].Schema
-	if n.Inputs[0].Port != plan.Rows {
-		in = plan.DeadLetterSchema
-	}
+	in := schemaOf(a.graph.plan, n.Inputs[0])
 	p.Rows = func(ctx context.Context, yield func(*vec.Batch) error) error {
-		return keptRows(ctx, a.cfg.Store, s.Rows, in.Types(), yield)
-	}
-	p.Refused = func(_ *vec.Batch, _ int, cause *sqlerr.Error) error {
-		if n.Sink.OnError != "skip" {
-			return refuse(n.Sink, false, cause)
+		r.reset()
+		if err := keptRows(ctx, a.cfg.Store, s.Rows, in.Types(), yield); err != nil {
+			return err
 		}
-		a.count(s.Node).codes.add(cause.Code, 1)
+		if n.Sink.Mode != plan.Commit {
+			return nil
+		}
+		for _, d := range a.diversions {
+			if d.to == n {
+				if err := d.rows(ctx, a, epoch, r.taking(yield)); err != nil {
+					return err
+				}
+			}
+		}
 		return nil
 	}
-	return p
+	g.share.parts = append(g.share.parts, p)
+	g.share.refused = append(g.share.refused, r)
+	return nil
+}
+
+// target is the open target of a sink node.
+func (a *attempt) target(node int) connectors.Sink {
+	for _, o := range a.sinks {
+		if o.node == node {
+			return o.target
+		}
+	}
+	return nil
 }
 
 // keptRows replays the rows kept in blobs, in order.

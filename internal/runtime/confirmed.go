@@ -33,6 +33,17 @@ func Confirmed(ctx context.Context, cfg Config, m *checkpoint.Manifest) (ok bool
 	if err := a.openSinks(ctx); err != nil {
 		return false, err
 	}
+	diversions, err := findDiversions(a.graph)
+	if err != nil {
+		return false, err
+	}
+	for _, d := range diversions {
+		for _, s := range m.Sinks {
+			if to := a.target(d.to.ID).Group(); to != "" && s.Node == d.from.ID && len(s.Rows) > 0 {
+				pending[to] = true
+			}
+		}
+	}
 	for _, s := range a.sinks {
 		name := s.target.Group()
 		if !pending[name] {

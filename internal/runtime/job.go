@@ -203,7 +203,7 @@ func (a *attempt) newCoordinator() error {
 		s.Sinks = append(s.Sinks, checkpoint.SinkState{Node: o.node, Mode: string(a.cfg.Plan.Nodes[o.node].Sink.Mode), Target: o.target.Group()})
 	}
 	for _, g := range a.groups {
-		s.Groups = append(s.Groups, checkpoint.Group{Name: g.name, Nodes: g.nodes})
+		s.Groups = append(s.Groups, checkpoint.Group{Name: g.name, Nodes: g.nodes, After: g.after})
 	}
 	s.Bounded = a.bounded()
 	isSource := map[checkpoint.TaskID]bool{}

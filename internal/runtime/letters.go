@@ -46,20 +46,28 @@ type letters struct {
 // add appends one letter. A letter has no event time of its own and is never late.
 func (l *letters) add(x letter) {
 	if l.acc == nil {
-		l.acc = vec.NewBatch(plan.DeadLetterSchema.Types(), 16)
+		l.acc = newLetterBatch()
 	}
-	for i, s := range [...]string{x.table, x.code, x.msg, x.field, x.subject, x.split, x.position} {
-		if s == "" && i >= 3 {
-			l.acc.Cols[i].AppendNull()
-		} else {
-			l.acc.Cols[i].AppendString(s)
-		}
-	}
-	l.acc.Cols[7].AppendBytes(x.payload)
-	l.acc.N++
-	if l.acc.N >= flushRows || l.acc.Size() >= flushBytes {
+	x.appendTo(l.acc)
+	if full(l.acc) {
 		l.flush()
 	}
+}
+
+func newLetterBatch() *vec.Batch { return vec.NewBatch(plan.DeadLetterSchema.Types(), 16) }
+
+func full(b *vec.Batch) bool { return b.N >= flushRows || b.Size() >= flushBytes }
+
+func (x letter) appendTo(b *vec.Batch) {
+	for i, s := range [...]string{x.table, x.code, x.msg, x.field, x.subject, x.split, x.position} {
+		if s == "" && i >= 3 {
+			b.Cols[i].AppendNull()
+		} else {
+			b.Cols[i].AppendString(s)
+		}
+	}
+	b.Cols[7].AppendBytes(x.payload)
+	b.N++
 }
 
 func (l *letters) flush() {

@@ -67,6 +67,9 @@ func (a *attempt) startFrom(ctx context.Context, m *checkpoint.Manifest, sum str
 		return err
 	}
 	for i, g := range a.groups {
+		if err := a.redeliver(ctx, g); err != nil {
+			return err
+		}
 		for _, d := range pending[i] {
 			if err := a.commit(ctx, g, d.m, d.sum); err != nil {
 				return fmt.Errorf("commit of epoch %d, left pending: %w", d.m.Epoch, err)

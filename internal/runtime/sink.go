@@ -198,33 +198,3 @@ func (t *sinkTask) seal() error {
 	t.store(f, done)
 	return nil
 }
-
-// refused applies the sink's on.error to a row that an early target will not take.
-func (t *sinkTask) refused(b *vec.Batch, row int, cause *sqlerr.Error) error {
-	n := t.chain.nodes[0]
-	if err := refuse(t.table, n.errs != nil, cause); err != nil {
-		return err
-	}
-	if t.table.OnError == "dead-letter" {
-		n.errs.add(letter{table: t.table.Table, code: cause.Code, msg: cause.Msg, payload: rowJSON(t.table.Columns, b, row)})
-	}
-	n.count.codes.add(cause.Code, 1)
-	return nil
-}
-
-// refuse decides whether a job may go on without a row.
-func refuse(s *plan.Sink, letters bool, cause *sqlerr.Error) error {
-	if s.OnError == "skip" || s.OnError == "dead-letter" && letters {
-		return nil
-	}
-	e := *cause
-	e.Msg = fmt.Sprintf("sink %q refused a row: %s", s.Table, cause.Msg)
-	e.Class, e.Retry = sqlerr.User, false
-	if e.Pos == 0 {
-		e.Pos = s.Pos
-	}
-	if e.Hint == "" {
-		e.Hint = "Set 'on.error' = 'skip' on the sink to go on without such rows."
-	}
-	return &e
-}

@@ -1,0 +1,202 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+
+	"github.com/streamsql/streamsql/connectors"
+	"github.com/streamsql/streamsql/internal/sqlerr"
+	"github.com/streamsql/streamsql/internal/stream"
+	"github.com/streamsql/streamsql/internal/vec"
+)
+
+// committer applies whole epochs, all sinks of a database in one transaction with the
+// fence row.
+type committer struct {
+	s       *sink
+	job     string
+	attempt uint64
+	link    link
+	apply   map[*sink]*applier
+}
+
+func (k *committer) Fence(ctx context.Context) (f connectors.Fence, err error) {
+	err = k.link.run(ctx, nil, func(ctx context.Context, c *sql.Conn) error {
+		f, err = k.s.fence.read(ctx, c, k.job)
+		return err
+	})
+	return f, err
+}
+
+func (k *committer) Acquire(ctx context.Context, sinks []connectors.Sink, takeOver bool) error {
+	var targets []*target
+	for _, x := range sinks {
+		s, ok := x.(*sink)
+		if !ok {
+			return sqlerr.Internalf("a sink of another connector in a PostgreSQL group")
+		}
+		targets = append(targets, s.target)
+	}
+	slices.SortFunc(targets, func(a, b *target) int { return int(a.oid - b.oid) })
+	return k.link.run(ctx, nil, func(ctx context.Context, c *sql.Conn) error {
+		return k.s.fence.acquire(ctx, c, k.job, k.attempt, targets, takeOver)
+	})
+}
+
+// Holds reports whether the job was the last to claim the sink's table.
+func (k *committer) Holds(ctx context.Context, s connectors.Sink) (held bool, err error) {
+	x, ok := s.(*sink)
+	if !ok {
+		return false, sqlerr.Internalf("a sink of another connector in a PostgreSQL group")
+	}
+	err = k.link.run(ctx, nil, func(ctx context.Context, c *sql.Conn) error {
+		held, err = k.s.fence.holds(ctx, c, k.job, x.target)
+		return err
+	})
+	return held, err
+}
+
+// Relinquish lets other jobs claim the tables; the fence row stays.
+func (k *committer) Relinquish(ctx context.Context) error {
+	c, err := k.link.get(ctx)
+	if err != nil {
+		return err
+	}
+	return k.s.fence.relinquish(ctx, c, k.job)
+}
+
+// Commit makes one try; an error with Retry may have committed, and the fence tells
+// the next try.
+func (k *committer) Commit(ctx context.Context, id connectors.CommitID, parts []connectors.Part) error {
+	c, err := k.link.get(ctx)
+	if err == nil {
+		err = k.commit(ctx, c, id, parts)
+	}
+	if err != nil {
+		k.link.drop()
+	}
+	return err
+}
+
+func (k *committer) commit(ctx context.Context, c *sql.Conn, id connectors.CommitID, parts []connectors.Part) error {
+	return transact(ctx, c, func(tx *transaction) error {
+		done, err := k.s.fence.advance(ctx, c, id)
+		if done || err != nil {
+			return err
+		}
+		for _, p := range parts {
+			if err := k.applyPart(ctx, tx, id, p); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// transact runs do in a transaction. Constraints that the database would check at the
+// end are checked with every statement when a first try ends with one of them broken:
+// so the row that breaks it is found.
+func transact(ctx context.Context, c *sql.Conn, do func(*transaction) error) error {
+	for _, begin := range []string{"BEGIN", "BEGIN; SET CONSTRAINTS ALL IMMEDIATE"} {
+		tx := &transaction{c: c}
+		if err := tx.run(ctx, "begin", begin); err != nil {
+			return err
+		}
+		if err := do(tx); err != nil {
+			return err
+		}
+		if err := tx.run(ctx, "commit", "COMMIT"); !refusesData(err) {
+			return err
+		}
+	}
+	return sqlerr.Internalf("a transaction that checks at once is refused at its end")
+}
+
+func (k *committer) applyPart(ctx context.Context, tx *transaction, id connectors.CommitID, p connectors.Part) error {
+	s, ok := p.Sink.(*sink)
+	if !ok {
+		return sqlerr.Internalf("a sink of another connector in a PostgreSQL commit")
+	}
+	if k.apply == nil {
+		k.apply = make(map[*sink]*applier)
+	}
+	a := k.apply[s]
+	if a == nil {
+		a = newApplier(s.target)
+		k.apply[s] = a
+	}
+	buf := vec.NewBatch(s.target.types, s.rows)
+	defer func() { buf.Release() }()
+	kept := 0
+	flush := func() error {
+		if buf.N == 0 {
+			return nil
+		}
+		out, err := a.apply(ctx, tx, buf)
+		if err == nil {
+			err = report(out, p.Refused)
+		}
+		if err == nil && p.Diverted != nil {
+			kept, err = k.s.fence.keep(ctx, tx, id, p, kept)
+		}
+		buf.Release()
+		buf = vec.NewBatch(s.target.types, s.rows)
+		return err
+	}
+	err := p.Rows(ctx, func(b *vec.Batch) error {
+		for from := 0; from < b.N; {
+			n := min(b.N-from, s.rows-buf.N)
+			buf.AppendSel(b, span(from, n))
+			from += n
+			if buf.N >= s.rows {
+				if err := flush(); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return flush()
+}
+
+// Kept implements connectors.Keeper.
+func (k *committer) Kept(ctx context.Context, epoch stream.Epoch, node int, yield func([]byte) error) error {
+	for n := 0; ; n++ {
+		c, err := k.link.get(ctx)
+		var piece []byte
+		if err == nil {
+			piece, err = k.s.fence.kept(ctx, c, k.job, epoch, node, n)
+		}
+		if err != nil {
+			k.link.drop()
+			return err
+		}
+		if piece == nil {
+			return nil
+		}
+		if err := yield(piece); err != nil {
+			return err
+		}
+	}
+}
+
+// Forget implements connectors.Keeper.
+func (k *committer) Forget(ctx context.Context, epoch stream.Epoch, node int) error {
+	c, err := k.link.get(ctx)
+	if err == nil {
+		err = k.s.fence.forget(ctx, c, k.job, epoch, node)
+	}
+	if err != nil {
+		k.link.drop()
+	}
+	return err
+}
+
+func (k *committer) Close() error {
+	k.link.drop()
+	return nil
+}
