@@ -21,6 +21,7 @@ type firing struct {
 	next    int // of sources, to be merged
 	fired   bool
 	newest  int64 // the newest window that has fired, when fired
+	groups  int   // of the last window: the next one has about as many
 }
 
 // scanRows is the number of records that one step of a firing looks at, and stepCost

@@ -48,6 +48,7 @@ func (w *windowAgg) openWindow() bool {
 			f.sources = append(f.sources, t)
 		}
 	}
+	w.scratch.At(start).Reserve(f.groups)
 	return true
 }
 
@@ -84,9 +85,8 @@ func (w *windowAgg) mergeSome() {
 			w.keyCols = append(w.keyCols, vec.New(w.schema[i].Type, len(ids)))
 		}
 		src.AppendKeys(ids, w.keyCols)
-		w.hashes, w.ids = grow(w.hashes, len(ids)), grow(w.ids, len(ids))
-		vec.HashColumns(w.keyCols, len(ids), w.hashes)
-		dst.Upsert(w.hashes[:len(ids)], w.keyCols, nil, w.ids)
+		w.hashes, w.ids = src.AppendHashes(ids, w.hashes[:0]), grow(w.ids, len(ids))
+		dst.Upsert(w.hashes, w.keyCols, nil, w.ids)
 		dst.Cells().Touch(w.ids)
 		w.mergeRecords(dst, w.ids, src, ids)
 		for _, v := range w.keyCols {
@@ -143,6 +143,7 @@ func (w *windowAgg) closeWindow() {
 	f := &w.fire
 	f.open, f.fired, f.newest = false, true, f.start
 	f.sources = slices.Delete(f.sources, 0, len(f.sources))
+	f.groups = w.scratch.At(f.start).Len()
 	w.scratch.Drop(f.start)
 	w.sides.Drop(f.start)
 	for p, ok := w.buckets.First(); ok && w.win.last(p) <= f.start; p, ok = w.buckets.First() {

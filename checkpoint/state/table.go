@@ -102,6 +102,22 @@ func (t *Table) AppendKeys(ids []uint32, out []*vec.Vector) {
 	}
 }
 
+// AppendHashes appends what Upsert and Find need of the hashes of the records' keys. The
+// table is no child table.
+func (t *Table) AppendHashes(ids []uint32, dst []uint64) []uint64 {
+	for _, id := range ids {
+		dst = append(dst, t.cells.Record(id)[0]&hashBits)
+	}
+	return dst
+}
+
+// Reserve makes room for n records in all: the index does not grow on the way to them.
+func (t *Table) Reserve(n int) {
+	if n > t.index.limit {
+		t.index.rebuild(t.cells, n)
+	}
+}
+
 // Scan appends up to limit ids of records to dst, in record order from id from, and
 // returns where to go on. The scan is over when done is true. Records created or
 // deleted in between are met or not, by where they lie.

@@ -32,6 +32,10 @@ func (t *Timed) At(bucket int64) *Table {
 	x := t.tables[bucket]
 	if x == nil {
 		x = newTable(t.lay, &t.pool)
+		if n := len(t.order); n > 0 && bucket > t.order[n-1] {
+			// The next window will soon have as many records as the one before.
+			x.Reserve(min(t.tables[t.order[n-1]].Len(), sparseSlots/4))
+		}
 		t.tables[bucket] = x
 		i, _ := slices.BinarySearch(t.order, bucket)
 		t.order = slices.Insert(t.order, i, bucket)
