@@ -21,7 +21,7 @@ import (
 )
 
 var (
-	rows    = flag.Int("rows", 1_000_000, "bids in memory")
+	rows    = flag.Int("rows", 2_000_000, "bids in memory")
 	repeat  = flag.Int("repeat", 3, "runs of each measurement; the median counts")
 	only    = flag.String("query", "", "only this query of the engine group")
 	profile = flag.String("cpuprofile", "", "write a CPU profile here")
@@ -212,10 +212,10 @@ func decodeAll(m *bids) error {
 	}
 	var origin []int32
 	var errs []format.RowError
-	for _, c := range m.chunks {
-		b := vec.NewBatch(bidColumns.Types(), len(c))
-		origin, errs = d.Decode(c, b, origin[:0], errs[:0])
-		if len(errs) > 0 || b.N != len(c) {
+	for _, c := range m.texts {
+		b := vec.NewBatch(bidColumns.Types(), len(c.ends))
+		origin, errs = d.Decode(c.payloads(), b, origin[:0], errs[:0])
+		if len(errs) > 0 || b.N != len(c.ends) {
 			return fmt.Errorf("a bid was not decoded: %v", errs)
 		}
 		b.Release()

@@ -18,8 +18,25 @@ type bids struct {
 	n       int
 	splits  int
 	batches []*vec.Batch
-	chunks  [][][]byte
+	texts   []texts
 	bytes   int
+}
+
+// texts are the payloads of a chunk, end to end: without pointers, so that what waits to
+// be read costs the collector nothing.
+type texts struct {
+	data []byte
+	ends []int32
+}
+
+// payloads gives them one by one, as a reader makes them for every chunk.
+func (t texts) payloads() [][]byte {
+	out := make([][]byte, len(t.ends))
+	from := int32(0)
+	for i, to := range t.ends {
+		out[i], from = t.data[from:to:to], to
+	}
+	return out
 }
 
 var bidColumns = types.Schema{
@@ -34,15 +51,14 @@ func makeBids(n int) *bids {
 	out := &bids{n: n, splits: 1}
 	gen := nexmark.New(nexmark.Config{Seed: 1, Base: nexmark.DefaultBase})
 	var b *vec.Batch
-	var chunk [][]byte
-	var arena []byte
+	var text texts
 	flush := func() {
 		if b != nil && b.N > 0 {
 			out.batches = append(out.batches, b)
-			out.chunks = append(out.chunks, chunk)
+			out.texts = append(out.texts, text)
 		}
-		b, chunk = vec.NewBatch(bidColumns.Types(), chunkRows), nil
-		arena = make([]byte, 0, chunkRows*260)
+		b = vec.NewBatch(bidColumns.Types(), chunkRows)
+		text = texts{data: make([]byte, 0, chunkRows*260)}
 	}
 	flush()
 	for e, made := int64(0), 0; made < n; e++ {
@@ -58,10 +74,10 @@ func makeBids(n int) *bids {
 		b.Cols[5].AppendInt64(x.DateTime.UnixMicro())
 		b.Cols[6].AppendString(x.Extra)
 		b.N++
-		from := len(arena)
-		arena = gen.AppendJSON(arena, e)
-		chunk = append(chunk, arena[from:len(arena):len(arena)])
-		out.bytes += len(arena) - from
+		from := len(text.data)
+		text.data = gen.AppendJSON(text.data, e)
+		text.ends = append(text.ends, int32(len(text.data)))
+		out.bytes += len(text.data) - from
 		if made++; b.N == chunkRows {
 			flush()
 		}
@@ -124,7 +140,7 @@ func (r *memReader) Next(context.Context) (*connectors.Chunk, error) {
 	c := &connectors.Chunk{Pos: connectors.Position(strconv.Itoa(r.next + 1)), Pending: -1,
 		Where: func(int) (string, string) { return "", "" }}
 	if r.s.json {
-		c.Payloads = r.s.m.chunks[r.next]
+		c.Payloads = r.s.m.texts[r.next].payloads()
 	} else {
 		full := r.s.m.batches[r.next]
 		b := &vec.Batch{N: full.N, WM: types.MinTime}

@@ -51,8 +51,8 @@ func startNATS(m *bids) (*natsServer, error) {
 		}
 		var buf []byte
 		n := 0
-		for _, c := range m.chunks {
-			for _, p := range c {
+		for _, c := range m.texts {
+			for _, p := range c.payloads() {
 				buf = append(append(buf, p...), '\n')
 				if n++; n%pack == 0 {
 					if _, err := s.js.PublishAsync(subject, buf, jetstream.WithStallWait(time.Minute)); err != nil {
