@@ -5,6 +5,7 @@ package connectors
 import (
 	"context"
 	"io"
+	"time"
 
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/internal/stream"
@@ -83,11 +84,26 @@ type Config struct {
 	Fields  []string     // source: payload field per column
 	Meta    []string     // source: metadata keys wanted, in order
 	Key     []int        // sink: PRIMARY KEY
-	// Node is the plan node that opens the table: two sinks of a job may write one table.
+	// Node is the plan node that opens the table: two nodes of a job may open one table.
 	Node int
+	// Owner is the job that reads; its zero value is a query, which leaves what it reads
+	// where it is.
+	Owner Owner
 	// Subtask and Parallelism of the opener.
 	Subtask, Parallelism int
 	Env                  Env
+}
+
+// Owner is a job as a source sees it.
+type Owner struct {
+	Job, Name string // id and label
+	Attempt   uint64
+	// Replaces is the id of the job whose name this one has taken, "" for none. TakeOver
+	// allows it to take the place of any other job.
+	Replaces string
+	TakeOver bool
+	// Interval is the time between two checkpoints.
+	Interval time.Duration
 }
 
 // Env is what a process gives to its connectors.
@@ -136,6 +152,23 @@ type Source interface {
 // checkpoint needs them. Release is idempotent.
 type Releaser interface {
 	Release(ctx context.Context, split Split, pos Position) error
+}
+
+// Reserver is a Source whose other side keeps something for the job: a consumer, a slot.
+type Reserver interface {
+	// Reserve makes sure that it is there, so that from now on no row that the open
+	// splits need is forgotten. The runtime calls it once all splits are open and the
+	// start is accepted in every other way; a start that is refused leaves no trace.
+	Reserve(ctx context.Context) error
+	// Finish releases all up to pos, where a bounded split has ended for good, and
+	// removes what was kept. It is idempotent, and needs no open Reader: a start that
+	// finds the job finished calls it again.
+	Finish(ctx context.Context, split Split, pos Position) error
+}
+
+// Positioned is a Reader that knows its position before its first chunk.
+type Positioned interface {
+	Position() Position
 }
 
 // Reader reads one split in order. One goroutine calls it.
