@@ -165,10 +165,12 @@ func classify(err error, act string) *sqlerr.Error {
 	return e
 }
 
-// refusesData reports an error that is about the values of a row.
+// refusesData reports an error that is about the values of a row: classes 22 and 23, a
+// key twice in one statement, and what triggers raise.
 func refusesData(err error) bool {
 	e := sqlerr.As(err)
-	return e != nil && !e.Retry && len(e.Code) == 5 && (e.Code[:2] == "22" || e.Code[:2] == "23" || e.Code == "21000")
+	return e != nil && !e.Retry && len(e.Code) == 5 &&
+		(e.Code[:2] == "22" || e.Code[:2] == "23" || e.Code[:2] == "P0" || e.Code == "21000")
 }
 
 // quote quotes an identifier.

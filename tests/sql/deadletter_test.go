@@ -5,12 +5,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"net/url"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/streamsql/streamsql/engine"
+	"github.com/streamsql/streamsql/internal/sqlerr"
 )
 
 // TestDeadLettersThroughCrashes is the second half of B74: a job that is gone at any
@@ -119,4 +122,47 @@ func TestDeadLetterSubject(t *testing.T) {
 	w.eventually("the letter and the row behind it", func() bool {
 		return len(letters()) >= 1 && w.rows("SELECT v FROM got ORDER BY v") == "1\n2\n3"
 	})
+}
+
+// TestDeadLettersOfACommit: rows that a commit refuses are counted on their sink, and the
+// dead letters are in the table with the same epoch.
+func TestDeadLettersOfACommit(t *testing.T) {
+	w := newWorld(t)
+	w.exec("CREATE TABLE got (v bigint CHECK (v % 10 <> 0))")
+	w.numbers("ev.a", 1, 50)
+	st := w.mustRun(w.letters() + w.source(vTable, ", 'end' = 'now'") +
+		w.sink("got", vTable, ", mode = 'append', 'on.error' = 'dead-letter', 'dead-letter.table' = 'letters'") + "INSERT INTO got SELECT v FROM ev;")
+	w.equal("rows", w.rows("SELECT count(*) FROM got"), "45")
+	w.equal("letters", w.rows(`SELECT table_name, error_code, convert_from(payload, 'UTF8') FROM letters ORDER BY length(payload), 3`),
+		"got|23514|{\"v\":10}\ngot|23514|{\"v\":20}\ngot|23514|{\"v\":30}\ngot|23514|{\"v\":40}\ngot|23514|{\"v\":50}")
+	w.equal("counted", fmt.Sprint(errorsOf(st)), "map[23514:5]")
+	for _, n := range st.Nodes {
+		if n.Name == `sink "letters"` && n.In != 5 {
+			t.Errorf("%s has taken %d rows", n.Name, n.In)
+		}
+	}
+}
+
+// TestDeadLettersBothWays: of two systems whose commits wait for each other's dead letters
+// neither could begin.
+func TestDeadLettersBothWays(t *testing.T) {
+	w := newWorld(t)
+	w.exec("CREATE DATABASE other")
+	u, err := url.Parse(w.pg.DSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.Path = "/other"
+	var text string
+	for name, dsn := range map[string]string{"a": w.pg.DSN, "b": u.String()} {
+		other := map[string]string{"a": "b", "b": "a"}[name]
+		text += fmt.Sprintf(`CREATE TABLE rows_%s (v BIGINT) WITH (connector = 'postgres', url = '%s', 'auto.create' = 'true', 'on.error' = 'dead-letter', 'dead-letter.table' = 'letters_%s');
+CREATE TABLE letters_%s (payload BYTES) WITH (connector = 'postgres', url = '%s', 'auto.create' = 'true');
+`, name, dsn, other, name, dsn)
+	}
+	_, err = w.run(w.source(vTable, ", 'end' = 'now'") + text + "INSERT INTO rows_a SELECT v FROM ev; INSERT INTO rows_b SELECT v FROM ev;")
+	e := sqlerr.As(err)
+	if e == nil || e.Code != sqlerr.CodeOption || !strings.Contains(e.Msg, "the other way round") || e.Hint == "" {
+		t.Fatalf("two systems wait for each other: %v", err)
+	}
 }
