@@ -4,16 +4,13 @@ import (
 	"context"
 
 	"github.com/streamsql/streamsql/internal/runtime"
-	"github.com/streamsql/streamsql/planner"
+	"github.com/streamsql/streamsql/parser"
 )
 
 // Explain gives the plan of the whole file as text.
 func (e *Engine) Explain(f *File) (string, error) {
-	p, err := e.plan(f.spec(Start{}), nil)
-	if err != nil {
-		return "", f.script.Fix(err)
-	}
-	return planner.Explain(p), nil
+	text, err := e.explain(f.spec(Start{}), parser.ExplainText)
+	return text, f.script.Fix(err)
 }
 
 // Check plans a file and asks its connectors whether the real tables and streams are

@@ -54,15 +54,24 @@ func (e *Engine) planOptions(s settings, extra *connectors.Connector) planner.Op
 // plan plans the outputs of a job. The rows of a SELECT among them go to show, to the
 // console when it is nil.
 func (e *Engine) plan(spec jobSpec, show *connectors.Connector) (*plan.Plan, error) {
+	return planner.Plan(outputs(spec, show), spec.snap, e.planOptions(spec.settings, show))
+}
+
+// explain shows the plan of a job.
+func (e *Engine) explain(spec jobSpec, format parser.ExplainFormat) (string, error) {
+	return planner.Explain(outputs(spec, nil), spec.snap, e.planOptions(spec.settings, nil), format)
+}
+
+func outputs(spec jobSpec, show *connectors.Connector) []planner.Output {
 	to := planner.ShowSink{Connector: "console"}
 	if show != nil {
 		to.Connector = show.Name
 	}
-	outputs := make([]planner.Output, len(spec.outputs))
+	out := make([]planner.Output, len(spec.outputs))
 	for i, st := range spec.outputs {
-		outputs[i] = planner.Output{Stmt: st, Source: spec.src, Show: to}
+		out[i] = planner.Output{Stmt: st, Source: spec.src, Show: to}
 	}
-	return planner.Plan(outputs, spec.snap, e.planOptions(spec.settings, show))
+	return out
 }
 
 // planOrStored gives the plan to run: that of the checkpoint or savepoint that the job

@@ -154,15 +154,12 @@ func (s *Session) reset(st *parser.Reset) (*Result, error) {
 }
 
 func (s *Session) explain(st *parser.Explain, src string) (*Result, error) {
-	if st.Format != parser.ExplainText {
-		return nil, sqlerr.NotSupported(st.Pos, "EXPLAIN in another format than TEXT")
-	}
 	if st.Analyze {
 		return nil, sqlerr.NotSupported(st.Pos, "EXPLAIN ANALYZE")
 	}
-	p, err := s.e.plan(jobSpec{src: src, outputs: []parser.Statement{st.Stmt}, snap: s.Catalog(), settings: s.settings}, nil)
+	text, err := s.e.explain(jobSpec{src: src, outputs: []parser.Statement{st.Stmt}, snap: s.Catalog(), settings: s.settings}, st.Format)
 	if err != nil {
 		return nil, err
 	}
-	return &Result{Tag: "EXPLAIN", Text: planner.Explain(p)}, nil
+	return &Result{Tag: "EXPLAIN", Text: text}, nil
 }

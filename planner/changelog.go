@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/streamsql/streamsql/internal/expr"
@@ -71,7 +72,7 @@ func (b *builder) roles() {
 	name := func(n *phys, role string) {
 		taken[role]++
 		if k := taken[role]; k > 1 {
-			role += "#" + itoa(k)
+			role += "#" + strconv.Itoa(k)
 		}
 		n.Role = role
 	}
@@ -86,7 +87,7 @@ func (b *builder) roles() {
 				name(in, in.Source.Table)
 				continue
 			}
-			name(in, n.Role+"/"+kindOf(in.Node))
+			name(in, n.Role+"/"+in.Kind())
 			down(in)
 		}
 	}
@@ -96,27 +97,4 @@ func (b *builder) roles() {
 			down(n)
 		}
 	}
-}
-
-// kindOf is the word for an operator.
-func kindOf(n *plan.Node) string {
-	switch {
-	case n.Source != nil:
-		return "source"
-	case n.Values != nil:
-		return "values"
-	case n.Calc != nil:
-		return "calc"
-	case n.Assign != nil:
-		return "assign"
-	case n.WindowAgg != nil:
-		return "window"
-	case n.GroupAgg != nil:
-		return "group"
-	case n.Union != nil:
-		return "union"
-	case n.Materialize != nil:
-		return "materialize"
-	}
-	return "sink"
 }

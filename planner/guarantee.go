@@ -13,7 +13,8 @@ const (
 	atMostOnce  = "at most once"
 )
 
-// guarantee states what the job delivers, and for every sink why.
+// guarantee states what the job delivers and what weakens it, and tells every sink why
+// it writes as it does.
 func (b *builder) guarantee() plan.Guarantee {
 	g := plan.Guarantee{Level: exactlyOnce}
 	weaken := func(level, why string) {
@@ -36,32 +37,41 @@ func (b *builder) guarantee() plan.Guarantee {
 		weaken(atLeastOnce, "checkpoint.mode is at_least_once: rows behind a barrier may be counted twice after a restart")
 	}
 	committing := map[string]bool{}
-	var systems []string
 	for _, s := range b.sinks {
-		name := "sink " + strconv.Quote(s.logical.Table) + " (" + s.logical.Connector + ")"
-		switch {
-		case s.node.Sink.Mode == plan.Commit:
-			g.Reasons = append(g.Reasons, name+" writes with the checkpoint: "+commitReason(s))
-			if !committing[s.logical.Connector] {
-				committing[s.logical.Connector] = true
-				systems = append(systems, s.logical.Connector)
-			}
-		case s.logical.Caps.Hidden:
-			g.Reasons = append(g.Reasons, name+" writes at once, unseen, and shows the rows when their checkpoint completes")
-		case s.final:
-			g.Reasons = append(g.Reasons, name+" writes at once: "+s.why)
-		case s.logical.Caps.Transient:
-			weaken(atLeastOnce, name+" shows rows again that come again after a restart")
-		case s.logical.Caps.Idempotent:
-			weaken(atLeastOnce, name+" writes before the checkpoint, and again after a restart: "+s.why)
-		default:
-			weaken(atLeastOnce, name+" writes before the checkpoint, and again after a restart")
+		weak := ""
+		s.node.Sink.Why, weak = s.reason()
+		if weak != "" {
+			weaken(atLeastOnce, "sink "+strconv.Quote(s.logical.Table)+" ("+s.logical.Connector+") "+weak)
+		}
+		if s.node.Sink.Mode == plan.Commit {
+			committing[s.logical.Connector] = true
 		}
 	}
-	if len(systems) > 1 {
+	if len(committing) > 1 {
 		b.notice("sinks on different systems may differ by one checkpoint")
 	}
 	return g
+}
+
+// reason says what decided how the sink writes, and what of it weakens the guarantee.
+func (s *sinkInfo) reason() (why, weak string) {
+	const again = "writes rows again that come again after a restart"
+	caps := s.logical.Caps
+	switch {
+	case s.node.Sink.Mode == plan.Commit:
+		return commitReason(s), ""
+	case caps.Hidden:
+		return "nobody sees the rows before their checkpoint completes", ""
+	case s.final:
+		return s.why, ""
+	case caps.Transient:
+		return "nothing is kept of what it shows", "shows rows again that come again after a restart"
+	case caps.Idempotent:
+		return "its options ask for it", again + ", and other ones may be seen in between: " + s.why
+	case caps.ForceEarly:
+		return "its options ask for it", again
+	}
+	return "the connector writes in no other way", again
 }
 
 func commitReason(s *sinkInfo) string {

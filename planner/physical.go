@@ -32,7 +32,7 @@ func physical(roots []logical.Node, snap *catalog.Snapshot, opts Options) (*plan
 	b.roles()
 	p := &plan.Plan{
 		Version: plan.Version, KeyGroups: KeyGroups, TimeZone: opts.TimeZone,
-		Guarantee: b.guarantee(), Notices: b.notices,
+		Guarantee: b.guarantee(), OrderSensitive: b.sensitive, Notices: b.notices,
 	}
 	for _, n := range b.nodes {
 		p.Nodes = append(p.Nodes, n.Node)
@@ -64,6 +64,8 @@ type builder struct {
 	tables  map[string]*table
 	sinks   []*sinkInfo
 	notices []string
+	// sensitive is what depends on the order of arrival.
+	sensitive []string
 }
 
 func (b *builder) add(n *plan.Node, inputs ...*phys) *phys {
@@ -98,6 +100,22 @@ func containsTable(list []*table, t *table) bool {
 func (b *builder) notice(text string) {
 	if !contains(b.notices, text) {
 		b.notices = append(b.notices, text)
+	}
+}
+
+func (b *builder) orderSensitive(what string) {
+	if !contains(b.sensitive, what) {
+		b.sensitive = append(b.sensitive, what)
+	}
+}
+
+// sums notes aggregates of DOUBLE, which are not associative.
+func (b *builder) sums(in *phys, aggs []expr.AggCall) {
+	for _, a := range aggs {
+		if len(a.Args) == 0 || !a.Type.IsFloat() || a.Fn == "min" || a.Fn == "max" {
+			continue
+		}
+		b.orderSensitive(upperCall(a) + "(" + in.Schema[a.Args[0]].Name + ") of " + in.Schema[a.Args[0]].Type.String() + ": its last digits")
 	}
 }
 
@@ -215,6 +233,7 @@ func (b *builder) windowAgg(n *logical.WindowAgg) (*phys, error) {
 	if err != nil {
 		return nil, err
 	}
+	b.sums(in, n.Aggs)
 	edges, par := byKey(in, n.Keys)
 	p := b.add(&plan.Node{
 		Inputs: edges, Schema: logical.Schema(n), Parallelism: par, Time: logical.TimeColumn(n),
@@ -246,6 +265,7 @@ func (b *builder) groupAgg(n *logical.GroupAgg) (*phys, error) {
 			return nil, err
 		}
 	}
+	b.sums(in, n.Aggs)
 	edges, par := byKey(in, n.Keys)
 	p := b.add(&plan.Node{
 		Inputs: edges, Schema: logical.Schema(n), Parallelism: par, Time: -1,

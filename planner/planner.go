@@ -68,19 +68,28 @@ type ShowSink struct {
 // Plan plans all outputs of a job as one DAG in which scans and equal sub-plans are
 // shared. Errors are *sqlerr.Error with a position in the output's Source.
 func Plan(outputs []Output, snap *catalog.Snapshot, opts Options) (*plan.Plan, error) {
+	roots, _, err := Logical(outputs, snap, opts)
+	if err != nil {
+		return nil, err
+	}
+	return physical(roots, snap, opts.withDefaults())
+}
+
+// Logical gives the logical plan of all outputs of a job, and the names of the rules
+// that changed it.
+func Logical(outputs []Output, snap *catalog.Snapshot, opts Options) (roots []logical.Node, fired []string, err error) {
 	opts = opts.withDefaults()
 	b := bind.New(snap, opts.Connectors)
-	roots := make([]logical.Node, 0, len(outputs))
+	roots = make([]logical.Node, 0, len(outputs))
 	shown := false
 	for _, out := range outputs {
 		var sink *logical.Sink
-		var err error
 		switch stmt := out.Stmt.(type) {
 		case *parser.Insert:
 			sink, err = insertSink(b, stmt, out.Source, snap, opts)
 		case *parser.QueryStmt:
 			if shown {
-				return nil, sqlerr.NotSupported(stmt.Pos, "a second SELECT in one job")
+				return nil, nil, sqlerr.NotSupported(stmt.Pos, "a second SELECT in one job")
 			}
 			shown = true
 			sink, err = showSink(b, stmt, out, opts)
@@ -90,15 +99,11 @@ func Plan(outputs []Output, snap *catalog.Snapshot, opts Options) (*plan.Plan, e
 			err = sqlerr.Internalf("a statement without output was given to the planner")
 		}
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		roots = append(roots, sink)
 	}
-	roots, err := rules.Apply(roots)
-	if err != nil {
-		return nil, err
-	}
-	return physical(roots, snap, opts)
+	return rules.Apply(roots)
 }
 
 // OutputSchema gives the columns of a query, named as PostgreSQL names them.

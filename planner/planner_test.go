@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -14,22 +15,30 @@ import (
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/parser"
 	"github.com/streamsql/streamsql/planner"
+	"github.com/streamsql/streamsql/planner/explain"
 	"github.com/streamsql/streamsql/planner/plan"
 )
 
 // TestScripts runs testdata: "ddl" files declarations in the script's catalog; "plan"
-// plans the statements of its text as one job and prints EXPLAIN; "schema" prints the
-// columns of a query; "table" prints a declared table. An error is printed as the user
-// sees it. A "plan" is also made again ("times" times), and sent through JSON.
+// plans the statements of its text as one job and prints EXPLAIN, "json", "dot" and
+// "mermaid" likewise in that format; "rules" prints the logical plan, and fails when a
+// rule named in "expect" did not change it or one named in "expect-not" did; "schema"
+// prints the columns of a query. An error is printed as the user sees it. A "plan" is
+// also made again ("times" times), and sent through every format.
 func TestScripts(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		s := &script{snap: catalog.Empty, opts: testOptions()}
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
-			s.times = 3
+			s.times, s.expect, s.expectNot = 3, nil, nil
 			for _, a := range d.CmdArgs {
-				if a.Key == "times" {
+				switch a.Key {
+				case "times":
 					s.times, _ = strconv.Atoi(a.Vals[0])
-				} else {
+				case "expect":
+					s.expect = a.Vals
+				case "expect-not":
+					s.expectNot = a.Vals
+				default:
 					s.opts.Settings[a.Key] = a.Vals[0]
 					defer delete(s.opts.Settings, a.Key)
 				}
@@ -48,6 +57,8 @@ type script struct {
 	opts planner.Options
 	// times is how often a plan is made again.
 	times int
+	// expect are rules that must change the plan, expectNot those that must not.
+	expect, expectNot []string
 }
 
 func (s *script) run(t *testing.T, cmd, src string) (string, error) {
@@ -89,6 +100,15 @@ func (s *script) run(t *testing.T, cmd, src string) (string, error) {
 			fmt.Fprintf(&b, "%s %s\n", parser.QuoteIdent(c.Name), c.Type)
 		}
 		return b.String(), nil
+	case "rules":
+		roots, fired, err := planner.Logical(outputs, s.snap, s.opts)
+		if err != nil {
+			return "", err
+		}
+		s.checkFired(t, src, fired)
+		return explain.Logical(roots), nil
+	case "json", "dot", "mermaid":
+		return planner.Explain(outputs, s.snap, s.opts, formats[cmd])
 	}
 	p, err := planner.Plan(outputs, s.snap, s.opts)
 	if err != nil {
@@ -96,7 +116,24 @@ func (s *script) run(t *testing.T, cmd, src string) (string, error) {
 	}
 	checkStable(t, s.times, p, func() (*plan.Plan, error) { return planner.Plan(outputs, s.snap, s.opts) })
 	checkShape(t, p)
-	return planner.Explain(p), nil
+	checkFormats(t, p, func(f parser.ExplainFormat) (string, error) { return planner.Explain(outputs, s.snap, s.opts, f) })
+	return planner.Explain(outputs, s.snap, s.opts, parser.ExplainText)
+}
+
+var formats = map[string]parser.ExplainFormat{"json": parser.ExplainJSON, "dot": parser.ExplainDot, "mermaid": parser.ExplainMermaid}
+
+func (s *script) checkFired(t *testing.T, src string, fired []string) {
+	t.Helper()
+	for _, name := range s.expect {
+		if !slices.Contains(fired, name) {
+			t.Errorf("%s did not change the plan, but %v did:\n%s", name, fired, src)
+		}
+	}
+	for _, name := range s.expectNot {
+		if slices.Contains(fired, name) {
+			t.Errorf("%s changed the plan:\n%s", name, src)
+		}
+	}
 }
 
 // checkStable plans again, and sends the plan through JSON.

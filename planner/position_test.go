@@ -11,6 +11,7 @@ import (
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/parser"
 	"github.com/streamsql/streamsql/planner"
+	"github.com/streamsql/streamsql/planner/explain"
 )
 
 const declarations = `
@@ -95,7 +96,7 @@ func TestChangedDependency(t *testing.T) {
 }
 
 // TestSecrets: a ${NAME} and its value: the value is lent to the connector's check and
-// enters no plan, and EXPLAIN shows no option.
+// enters no plan, and EXPLAIN shows no option as text and no value of a secret as JSON.
 func TestSecrets(t *testing.T) {
 	src := "CREATE TABLE e (k VARCHAR) WITH (connector = 'nats', stream = 's', 'auth.password' = '${PW}', end = '${END}')"
 	s := &script{snap: catalog.Empty, opts: testOptions()}
@@ -118,7 +119,17 @@ func TestSecrets(t *testing.T) {
 	if strings.Contains(string(text), "hunter2") || !strings.Contains(string(text), "${PW}") {
 		t.Errorf("the plan holds the value, or lost the name: %s", text)
 	}
-	if x := planner.Explain(p); strings.Contains(x, "PW") || strings.Contains(x, "hunter2") {
-		t.Errorf("EXPLAIN shows a secret option:\n%s", x)
+	if strings.Contains(explain.Text(nil, p), "PW") {
+		t.Errorf("EXPLAIN shows a secret option")
+	}
+	literal := strings.Replace(src, "${PW}", "hunter3", 1) + "; CREATE TABLE o (k VARCHAR, PRIMARY KEY (k)) WITH (connector = 'postgres', url = 'hunter4 ${PW}')"
+	insert := "INSERT INTO o SELECT k FROM e"
+	stmts, err = parser.Parse(insert)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown, err := planner.Explain([]planner.Output{{Stmt: stmts[0], Source: insert}}, declared(t, literal), s.opts, parser.ExplainJSON)
+	if err != nil || strings.Contains(shown, "hunter") || strings.Count(shown, `"***"`) != 2 || !strings.Contains(shown, "${END}") {
+		t.Errorf("EXPLAIN (FORMAT JSON) shows secrets, or hides what is none (%v):\n%s", err, shown)
 	}
 }

@@ -32,7 +32,7 @@ func (b *builder) sink(s *logical.Sink) error {
 	b.keyNotices(s, in)
 	for _, other := range b.sinks {
 		if other.logical.Table == s.Table && len(s.Key) > 0 {
-			b.notice("table " + strconv.Quote(s.Table) + " is written by several statements; which of their rows for one key shows depends on the order of arrival")
+			b.orderSensitive("table " + strconv.Quote(s.Table) + " is written by several statements: which of their rows for one key shows")
 		}
 	}
 	info := &sinkInfo{logical: s, input: in}
@@ -70,6 +70,9 @@ func (b *builder) sink(s *logical.Sink) error {
 
 // plainSink connects a sink that has no key: it takes rows as they come.
 func (b *builder) plainSink(s *logical.Sink, in *phys, node *plan.Node) {
+	if in.updating {
+		b.orderSensitive("sink " + strconv.Quote(s.Table) + ": which changes are shown on the way to the last state of a row")
+	}
 	in.needsOld = in.needsOld || in.updating
 	node.Inputs, node.Parallelism = forward(in), in.Parallelism
 	switch {
@@ -78,7 +81,7 @@ func (b *builder) plainSink(s *logical.Sink, in *phys, node *plan.Node) {
 		node.Inputs[0].Exchange, node.Parallelism = plan.Gather, 1
 	case s.Parallelism > 1:
 		node.Inputs[0].Exchange, node.Parallelism = plan.Spread, s.Parallelism
-		b.notice("sink " + strconv.Quote(s.Table) + ": option \"parallelism\" deals rows out to the writers, which gives up their order")
+		b.orderSensitive("sink " + strconv.Quote(s.Table) + ": the order of the rows, since option \"parallelism\" deals them out to the writers")
 	}
 }
 
@@ -90,8 +93,8 @@ func (b *builder) materialize(s *logical.Sink, in *phys) *phys {
 		Inputs: []plan.Edge{{From: in.ID, Exchange: plan.Hash, Keys: s.Key}}, Schema: in.Schema, Parallelism: s.Parallelism,
 		Time: -1, Key: s.Key, Materialize: &plan.Materialize{Key: s.Key},
 	}, in)
-	names := columnNames(s.Target, s.Key)
-	b.notice("sink " + strconv.Quote(s.Table) + ": its key (" + names + ") does not contain the key of the rows, so the live rows of every key are kept and the newest shows")
+	b.orderSensitive("sink " + strconv.Quote(s.Table) + ": which row of a key shows, the newest, since its key (" +
+		columnNames(s.Target, s.Key) + ") does not contain the key of the rows")
 	return m
 }
 
@@ -206,7 +209,7 @@ func (b *builder) keyNotices(s *logical.Sink, in *phys) {
 		}
 	}
 	if len(s.Key) > 0 && !in.updating && !subset(in.Key, s.Key) && !in.ordered {
-		b.notice("sink " + strconv.Quote(s.Table) + ": rows of one key may come from several splits, so which of them is the newest depends on the order of arrival")
+		b.orderSensitive("sink " + strconv.Quote(s.Table) + ": which row of a key shows, the newest, since rows of one key may come from several splits")
 	}
 }
 

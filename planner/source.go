@@ -5,6 +5,7 @@ import (
 
 	"github.com/streamsql/streamsql/internal/expr"
 	"github.com/streamsql/streamsql/internal/sqlerr"
+	"github.com/streamsql/streamsql/planner/explain"
 	"github.com/streamsql/streamsql/planner/logical"
 	"github.com/streamsql/streamsql/planner/plan"
 )
@@ -65,7 +66,7 @@ func (b *builder) source(s *logical.Scan) (*phys, error) {
 	p.ordered = t.caps.Splits == 1
 	p.Key = sourceKey(s, place)
 	if src.IdleTimeout > 0 {
-		b.notice("table " + strconv.Quote(t.def.Name) + ": a split without rows for " + duration(src.IdleTimeout) +
+		b.notice("table " + strconv.Quote(t.def.Name) + ": a split without rows for " + explain.Duration(src.IdleTimeout) +
 			" no longer holds time back, so which of its rows are late depends on the clock")
 	}
 	return p, nil

@@ -49,6 +49,25 @@ func Fingerprint(n Node, inputs []string) string {
 	return b.String()
 }
 
+// FingerprintAll is equal for two DAGs of the same nodes, shared in the same way.
+func FingerprintAll(roots []Node) string {
+	var b strings.Builder
+	ids := map[Node]string{}
+	for i, n := range Order(roots) {
+		ids[n] = strconv.Itoa(i)
+		in := make([]string, len(n.Inputs()))
+		for k, c := range n.Inputs() {
+			in[k] = ids[c]
+		}
+		print := Fingerprint(n, in)
+		if _, sink := n.(*Sink); sink {
+			print = "sink " + in[0]
+		}
+		b.WriteString(print + "\n")
+	}
+	return b.String()
+}
+
 func writeAggs(b *strings.Builder, aggs []expr.AggCall) {
 	for _, a := range aggs {
 		fmt.Fprintf(b, " %s%v%v/%d:%v", a.Fn, a.Args, a.Distinct, a.Filter, a.Type)

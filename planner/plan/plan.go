@@ -22,13 +22,16 @@ type Plan struct {
 	TimeZone string `json:"time_zone"`
 	// Guarantee is the end-to-end consistency and what weakens it.
 	Guarantee Guarantee `json:"guarantee"`
-	// Notices are the planner's warnings: order-sensitive parts, unbounded state.
+	// OrderSensitive lists what of the answer depends on the order in which rows arrive.
+	OrderSensitive []string `json:"order_sensitive,omitempty"`
+	// Notices are the planner's warnings.
 	Notices []string `json:"notices,omitempty"`
 }
 
 // Guarantee is what EXPLAIN states about delivery.
 type Guarantee struct {
-	Level   string   `json:"level"` // "exactly once", "at least once", "at most once"
+	Level string `json:"level"` // "exactly once", "at least once", "at most once"
+	// Reasons are what weakens it.
 	Reasons []string `json:"reasons,omitempty"`
 }
 
@@ -237,8 +240,10 @@ type Sink struct {
 	Columns types.Schema `json:"columns"`
 	Key     []int        `json:"key,omitempty"` // PRIMARY KEY, as positions in Columns
 	Mode    SinkMode     `json:"mode"`
-	OnError string       `json:"on_error,omitempty"`
-	Pos     sqlerr.Pos   `json:"pos,omitempty"`
+	// Why says what decided the mode.
+	Why     string     `json:"why,omitempty"`
+	OnError string     `json:"on_error,omitempty"`
+	Pos     sqlerr.Pos `json:"pos,omitempty"`
 }
 
 // DeadLetterSchema is what the Errors and Late ports carry.

@@ -8,7 +8,7 @@ import (
 // looks are the parts of a plan that may change over existing state: places in the
 // text, what the planner says about the plan, and how connectors and broken rows are
 // dealt with. They mean nothing to what the state holds.
-var looks = map[string]bool{"pos": true, "notices": true, "guarantee": true, "options": true, "on_error": true,
+var looks = map[string]bool{"pos": true, "notices": true, "order_sensitive": true, "guarantee": true, "why": true, "options": true, "on_error": true,
 	"late_rows": true, "idle_timeout": true}
 
 // Same reports that two plans compute the same from the same tables, so that state made

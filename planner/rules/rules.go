@@ -3,6 +3,8 @@
 package rules
 
 import (
+	"slices"
+
 	"github.com/streamsql/streamsql/internal/expr"
 	"github.com/streamsql/streamsql/planner/logical"
 )
@@ -18,26 +20,32 @@ type Rule struct {
 // made equal.
 func List() []Rule {
 	return []Rule{
-		{"fold constants", foldConstants},
-		{"share sub-plans", share},
-		{"window aggregation", windowAggregation},
-		{"push predicates", pushPredicates},
-		{"merge projections", mergeProjections},
-		{"prune columns", pruneColumns},
-		{"merge projections", mergeProjections},
-		{"share sub-plans", share},
+		{"fold-constants", foldConstants},
+		{"share-plans", share},
+		{"window-aggregation", windowAggregation},
+		{"push-predicates", pushPredicates},
+		{"merge-projections", mergeProjections},
+		{"prune-columns", pruneColumns},
+		{"merge-projections", mergeProjections},
+		{"share-plans", share},
 	}
 }
 
-// Apply runs all rules.
-func Apply(roots []logical.Node) ([]logical.Node, error) {
+// Apply runs all rules. fired names those that changed the plan, in the order in which
+// they first did.
+func Apply(roots []logical.Node) (out []logical.Node, fired []string, err error) {
+	before := logical.FingerprintAll(roots)
 	for _, r := range List() {
-		var err error
 		if roots, err = r.Apply(roots); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
+		after := logical.FingerprintAll(roots)
+		if after != before && !slices.Contains(fired, r.Name) {
+			fired = append(fired, r.Name)
+		}
+		before = after
 	}
-	return roots, nil
+	return roots, fired, nil
 }
 
 // volatile reports that n computes something that may differ from call to call.
