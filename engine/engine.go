@@ -47,6 +47,8 @@ type Options struct {
 	Connectors []connectors.Connector
 	// BatchRows bounds the rows of a batch; 0 is the default. Tests cut with it.
 	BatchRows int
+	// WatchEdge sees everything that travels; nil outside tests.
+	WatchEdge WatchEdge
 }
 
 // Engine is one process's catalog and jobs. Its methods are safe for concurrent use.

@@ -64,6 +64,9 @@ func (e *Engine) launch(ctx context.Context, spec jobSpec, p *plan.Plan, show *c
 	return r, nil
 }
 
+// WatchEdge is runtime.WatchEdge.
+type WatchEdge = runtime.WatchEdge
+
 // config is a job as the runtime wants it.
 func (e *Engine) config(ctx context.Context, spec jobSpec, p *plan.Plan, show *connectors.Connector) (runtime.Config, error) {
 	var none runtime.Config
@@ -86,6 +89,7 @@ func (e *Engine) config(ctx context.Context, spec jobSpec, p *plan.Plan, show *c
 		Settings:        spec.settings.checkpoints(),
 		Parallelism:     e.parallelism(spec.settings),
 		BatchRows:       e.opts.BatchRows,
+		WatchEdge:       e.opts.WatchEdge,
 		Fresh:           spec.how.Fresh,
 		TakeOver:        spec.how.TakeOver,
 		ReplayIntoSinks: spec.how.ReplayIntoSinks,

@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"context"
+	"slices"
 
 	"github.com/streamsql/streamsql/checkpoint"
 	"github.com/streamsql/streamsql/connectors"
@@ -152,7 +153,11 @@ func (a *attempt) connect(t *task, subtask int, of map[*stage][]*task) {
 	for _, n := range t.chain.nodes {
 		t.holds = t.holds || n.plan.WindowAgg != nil && a.bounded()
 		for _, e := range a.graph.inner[n.plan.ID] {
-			n.outs = append(n.outs, local{node: at[e.to.ID], port: e.input})
+			var o output = local{node: at[e.to.ID], port: e.input}
+			if w := a.watch(e, subtask, subtask); w != nil {
+				o, t.watches = watchedLocal{o.(local), w}, append(t.watches, w)
+			}
+			n.outs = append(n.outs, o)
 		}
 		for _, e := range a.graph.consumers(n.plan.ID, plan.Rows) {
 			n.outs = append(n.outs, a.newExchange(t, subtask, e, of))
@@ -186,13 +191,19 @@ func (a *attempt) newLetters(t *task, subtask, node int, port plan.Port, of map[
 // newExchange makes an output to the subtasks of a consumer.
 func (a *attempt) newExchange(t *task, subtask int, e edge, of map[*stage][]*task) *exchange {
 	groups := max(a.graph.plan.KeyGroups, 1)
-	x := &exchange{kind: e.Exchange, keys: e.Keys, types: schemaOf(a.graph.plan, e.Edge).Types(), groups: groups, box: &t.chain.box}
+	x := &exchange{kind: e.Exchange, keys: e.Keys, types: schemaOf(a.graph.plan, e.Edge).Types(), groups: groups, box: &t.chain.box,
+		moves: e.Exchange == plan.Hash && !within(e.Keys, e.from.Key)}
 	to := of[a.graph.of[e.to.ID]]
 	if e.Exchange == plan.Forward {
 		to = to[subtask : subtask+1]
 	}
 	for _, c := range to {
-		x.targets = append(x.targets, &target{outlet: c.box.addPort(t.wake), wm: types.MinTime, sent: types.MinTime})
+		p := c.box.addPort(t.wake)
+		var o stream.Outlet = p
+		if w := a.watch(e, subtask, c.id.Subtask); w != nil {
+			o = &watchedPort{port: p, watch: w}
+		}
+		x.targets = append(x.targets, &target{outlet: o, wm: types.MinTime, sent: types.MinTime})
 		c.in = append(c.in, inPort{input: e.input, wm: types.MinTime, edge: a.graph.edgeID(e), together: a.graph.together(e.from)})
 	}
 	x.sub = make([]uint16, groups)
@@ -202,6 +213,15 @@ func (a *attempt) newExchange(t *task, subtask int, e edge, of map[*stage][]*tas
 	x.turn = subtask % len(to)
 	t.chain.box.exchanges = append(t.chain.box.exchanges, x)
 	return x
+}
+
+func within(keys, of []int) bool {
+	for _, k := range keys {
+		if !slices.Contains(of, k) {
+			return false
+		}
+	}
+	return true
 }
 
 // openSplits opens the sources and deals their splits out to the subtasks.

@@ -53,6 +53,8 @@ type Config struct {
 	Restart Restart
 	// OnRestart is told of every restart; may be nil.
 	OnRestart func(err error, wait time.Duration)
+	// WatchEdge sees everything that travels; nil outside tests.
+	WatchEdge WatchEdge
 }
 
 // Restart is the restart strategy: exponential back-off from Initial to Max. Attempts

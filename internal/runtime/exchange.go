@@ -50,7 +50,9 @@ type exchange struct {
 	rows    [][]int32 // scratch of deal, by target
 	counts  []int
 	keyCols []*vec.Vector
-	box     *outbox
+	// moves: the halves of an update may differ in keys.
+	moves bool
+	box   *outbox
 }
 
 // outbox is the part of a task that counts what its exchanges have not got rid of.
@@ -73,6 +75,9 @@ func (x *exchange) batch(b *vec.Batch) {
 		x.turn = (x.turn + 1) % len(x.targets)
 		x.push(t, stream.Message{Kind: stream.KindBatch, Batch: b})
 	case x.kind != plan.Hash || len(x.targets) == 1:
+		if x.moves && b.Ops != nil {
+			b.Ops = splitPairs(b.Ops, x.hashed(b))
+		}
 		t := x.targets[x.only]
 		if t.acc == nil && b.N >= flushRows/2 {
 			x.push(t, stream.Message{Kind: stream.KindBatch, Batch: b})
@@ -94,9 +99,8 @@ func (x *exchange) gather(t *target, b *vec.Batch) {
 	x.append(t, b)
 }
 
-// hash deals rows out by key group. An update whose halves have different keys
-// becomes a delete and an insert.
-func (x *exchange) hash(b *vec.Batch) {
+// hashed gives the hash of each row's keys.
+func (x *exchange) hashed(b *vec.Batch) []uint64 {
 	x.keyCols = x.keyCols[:0]
 	for _, k := range x.keys {
 		x.keyCols = append(x.keyCols, b.Cols[k])
@@ -106,7 +110,14 @@ func (x *exchange) hash(b *vec.Batch) {
 	}
 	h := x.hashes[:b.N]
 	vec.HashColumns(x.keyCols, b.N, h)
-	if b.Ops != nil {
+	return h
+}
+
+// hash deals rows out by key group. An update whose halves have different keys
+// becomes a delete and an insert.
+func (x *exchange) hash(b *vec.Batch) {
+	h := x.hashed(b)
+	if x.moves && b.Ops != nil {
 		b.Ops = splitPairs(b.Ops, h)
 	}
 	x.deal(h)

@@ -141,6 +141,7 @@ func newScript(kind plan.Exchange, n int) (*exchange, *outbox, []*script) {
 // same key, and become a delete and an insert when they have not.
 func TestExchangeSplitsUpdates(t *testing.T) {
 	x, box, out := newScript(plan.Hash, 2)
+	x.moves = true
 	home := func(k int64) int {
 		h := make([]uint64, 1)
 		vec.HashColumns(ints(nil, k).Cols[:1], 1, h)
@@ -168,6 +169,14 @@ func TestExchangeSplitsUpdates(t *testing.T) {
 	}
 	if got := fmt.Sprint(out[home(b)].got); got != fmt.Sprintf("[+I%d]", b) {
 		t.Errorf("got %s", got)
+	}
+	x, box, out = newScript(plan.Hash, 1)
+	x.moves = true
+	x.batch(ints(slices.Clone(ops), a, a, a, b, a, c))
+	box.flushAll()
+	box.send()
+	if got, want := fmt.Sprint(out[0].got), fmt.Sprintf("[-U%d +U%d -D%d +I%d -D%d +I%d]", a, a, a, b, a, c); got != want {
+		t.Errorf("a single target got %s, want %s", got, want)
 	}
 }
 

@@ -25,6 +25,8 @@ type task struct {
 	box    *mailbox
 	in     []inPort
 	chain  chain
+	// watches are those of edges inside the chain.
+	watches []*watched
 
 	gathered int64 // tick at which something gathered was first seen; 0 for nothing
 	turn     int   // port to look at first
@@ -315,6 +317,9 @@ func (t *task) startSeal(e stream.Epoch) *flight {
 		t.pause.Store(took)
 	}
 	t.inFlight, t.moved, t.last = f, false, e
+	for _, w := range t.watches {
+		w.tell(w.Barrier(e))
+	}
 	return f
 }
 

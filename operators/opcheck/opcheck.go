@@ -9,10 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/streamsql/streamsql/checkpoint/state"
 	"github.com/streamsql/streamsql/internal/types"
 	"github.com/streamsql/streamsql/internal/vec"
-	"github.com/streamsql/streamsql/operators"
 	"github.com/streamsql/streamsql/planner/plan"
 )
 
@@ -20,14 +18,39 @@ import (
 type Checker struct {
 	mode plan.ChangelogMode
 	key  []int
-	live map[string]int // rows under Retract and Append, keys under Upsert
-	rows map[string]string
+	live relation
+
+	before *before // what was live when the checker began, nil for nothing
+	taken  map[string]int
+}
+
+// relation is a bag of rows by their text, or a set of rows by their key's.
+type relation map[string]live
+
+type live struct {
+	n        int
+	row, key string // key: of what says which columns identify a row
+}
+
+// unique fails when two live rows have one key.
+func (r relation) unique() error {
+	rows := make(map[string]string, len(r))
+	for id, l := range r {
+		if l.key == "" {
+			continue
+		}
+		if other, ok := rows[l.key]; ok || l.n > 1 {
+			return fmt.Errorf("the key %s has more than one row: %s, %s", l.key, id, other)
+		}
+		rows[l.key] = id
+	}
+	return nil
 }
 
 // New returns a checker of an edge in this mode; key may be nil unless the mode is
 // Upsert.
 func New(mode plan.ChangelogMode, key []int) *Checker {
-	return &Checker{mode: mode, key: key, live: map[string]int{}, rows: map[string]string{}}
+	return &Checker{mode: mode, key: key, live: relation{}, taken: map[string]int{}}
 }
 
 // Check takes a batch in. The first fault is returned and says which row it is.
@@ -65,48 +88,59 @@ func (c *Checker) row(b *vec.Batch, i int) error {
 	case op == vec.UpdateAfter && c.mode == plan.Retract && c.key != nil && Row(b, i, c.key) != Row(b, i-1, c.key):
 		return fmt.Errorf("the halves of an update differ in their key %s", Row(b, i-1, c.key))
 	}
-	if c.mode == plan.Upsert {
-		return c.upsert(op, Row(b, i, c.key), Row(b, i, nil))
-	}
 	row := Row(b, i, nil)
+	id := row
+	if c.mode == plan.Upsert {
+		id = Row(b, i, c.key)
+		if old, exists := c.has(id); exists && op == vec.Insert {
+			return fmt.Errorf("inserts a key that exists as %s", old)
+		}
+	}
+	if op.Sign() < 0 || c.mode == plan.Upsert && op == vec.UpdateAfter {
+		if !c.remove(id) {
+			return fmt.Errorf("takes away a row that is not there")
+		}
+	}
 	if op.Sign() > 0 {
-		c.live[row]++
-		return nil
-	}
-	if c.live[row] == 0 {
-		return fmt.Errorf("takes away a row that is not there")
-	}
-	if c.live[row]--; c.live[row] == 0 {
-		delete(c.live, row)
+		l := live{n: c.live[id].n + 1, row: row}
+		if c.key != nil {
+			l.key = Row(b, i, c.key)
+		}
+		c.live[id] = l
 	}
 	return nil
 }
 
-func (c *Checker) upsert(op vec.Op, key, row string) error {
-	old, exists := c.rows[key]
-	switch {
-	case op == vec.Insert && exists:
-		return fmt.Errorf("inserts a key that exists as %s", old)
-	case op != vec.Insert && !exists:
-		return fmt.Errorf("changes a key that is not there")
-	case op == vec.Delete:
-		delete(c.rows, key)
-	default:
-		c.rows[key] = row
+func (c *Checker) has(id string) (row string, ok bool) {
+	if l, ok := c.live[id]; ok {
+		return l.row, true
 	}
-	return nil
+	return c.before.has(id)
+}
+
+// remove takes a row away: one that came since, else one from before.
+func (c *Checker) remove(id string) bool {
+	l, ok := c.live[id]
+	switch {
+	case !ok:
+		c.taken[id]++
+		return c.before.take(id)
+	case l.n == 1:
+		delete(c.live, id)
+	default:
+		l.n--
+		c.live[id] = l
+	}
+	return true
 }
 
 // Rows is the relation so far, each row as often as it is live, sorted.
 func (c *Checker) Rows() []string {
 	var out []string
-	for r, n := range c.live {
-		for range n {
-			out = append(out, r)
+	for _, l := range c.live {
+		for range l.n {
+			out = append(out, l.row)
 		}
-	}
-	for _, r := range c.rows {
-		out = append(out, r)
 	}
 	slices.Sort(out)
 	return out
@@ -149,22 +183,3 @@ func cellText(v *vec.Vector, i int) string {
 	}
 	return fmt.Sprintf("%q", v.Bytes(i))
 }
-
-// Operator is a checker that stands in a chain: it passes every batch on.
-type Operator struct{ Checker *Checker }
-
-var _ operators.Operator = Operator{}
-
-// Process checks b and passes it on.
-func (o Operator) Process(_ int, b *vec.Batch) (operators.Output, error) {
-	return operators.Output{Batch: b}, o.Checker.Check(b)
-}
-
-// Advance does nothing.
-func (Operator) Advance(int64) (operators.Output, error) { return operators.Output{}, nil }
-
-// Resume does nothing.
-func (Operator) Resume() (operators.Output, error) { return operators.Output{}, nil }
-
-// State is nil: what a checker knows is not part of a checkpoint.
-func (Operator) State() *state.Backend { return nil }

@@ -20,6 +20,7 @@ import (
 	"github.com/streamsql/streamsql/engine"
 	"github.com/streamsql/streamsql/internal/pgtest"
 	"github.com/streamsql/streamsql/internal/sqlerr"
+	"github.com/streamsql/streamsql/operators/opcheck"
 )
 
 // fromEnv reads a number from the environment.
@@ -205,7 +206,8 @@ func (c *randomCase) ours() ([]string, error) {
 		fmt.Fprintf(&decl, "CREATE TABLE %s (%s) WITH ('connector' = 'feed', 'format' = 'json');\n", t.name, t.columns)
 	}
 	f.reset(1<<20, c.chunk)
-	e, err := engine.Open(ctx, engine.Options{Parallelism: c.cut.parallelism, BatchRows: c.cut.batch, Connectors: []connectors.Connector{f.connector()}})
+	e, err := engine.Open(ctx, engine.Options{Parallelism: c.cut.parallelism, BatchRows: c.cut.batch, Connectors: []connectors.Connector{f.connector()},
+		WatchEdge: new(opcheck.Edges).Watch})
 	if err != nil {
 		return nil, err
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/streamsql/streamsql/engine"
 	"github.com/streamsql/streamsql/internal/pgtest"
 	"github.com/streamsql/streamsql/internal/sqlerr"
+	"github.com/streamsql/streamsql/operators/opcheck"
 )
 
 func TestCases(t *testing.T) {
@@ -46,6 +47,7 @@ type runner struct {
 	order []string
 	lines int      // of the largest table
 	last  []string // rows of the last query
+	edges *opcheck.Edges
 }
 
 var watermark = regexp.MustCompile(`(?is),\s*WATERMARK FOR .*$`)
@@ -254,10 +256,14 @@ func describe(s *engine.Session, text string) (last *engine.Result, err error) {
 }
 
 func (r *runner) open(v variant, dir string) (*engine.Engine, error) {
+	if r.edges == nil {
+		r.edges = new(opcheck.Edges)
+	}
 	return engine.Open(context.Background(), engine.Options{
 		DataDir: dir, Parallelism: v.parallelism, BatchRows: v.batch,
 		Connectors: []connectors.Connector{r.feed.connector()},
 		Settings:   map[string]string{"checkpoint.interval": "5ms"},
+		WatchEdge:  r.edges.Watch,
 	})
 }
 
@@ -270,6 +276,7 @@ func (r *runner) run(t *testing.T, v variant, job string) ([]string, error) {
 		chunk = 1024
 	}
 	r.feed.reset(r.lines, chunk)
+	r.edges = nil
 	dir := t.TempDir()
 	if v.kill {
 		h := fnv.New64a()

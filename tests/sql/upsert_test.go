@@ -9,6 +9,7 @@ import (
 	"github.com/streamsql/streamsql/connectors"
 	"github.com/streamsql/streamsql/engine"
 	"github.com/streamsql/streamsql/internal/pgtest"
+	"github.com/streamsql/streamsql/operators/opcheck"
 )
 
 // upserts are jobs whose keys come twice in a batch, move, or come and go. The table in
@@ -70,11 +71,13 @@ func TestUpserts(t *testing.T) {
 func runUpsert(t *testing.T, f *feed, v variant, text string) {
 	t.Helper()
 	dir := t.TempDir()
+	edges := new(opcheck.Edges)
 	f.reset(len(f.tables["t"]), max(1, v.batch))
 	once := func(last bool) {
 		ctx := context.Background()
 		e, err := engine.Open(ctx, engine.Options{DataDir: dir, Parallelism: v.parallelism, BatchRows: v.batch,
-			Connectors: []connectors.Connector{f.connector()}, Settings: map[string]string{"checkpoint.interval": "2ms"}})
+			Connectors: []connectors.Connector{f.connector()}, Settings: map[string]string{"checkpoint.interval": "2ms"},
+			WatchEdge: edges.Watch})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/streamsql/streamsql/internal/expr"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/internal/types"
+	"github.com/streamsql/streamsql/operators/opcheck"
 	"github.com/streamsql/streamsql/planner/plan"
 	"github.com/streamsql/streamsql/tests/interp"
 )
@@ -268,7 +269,8 @@ func (c *windowCase) check() error {
 		f.tables["e"] = append(f.tables["e"], []byte(c.json(r)))
 	}
 	f.reset(1<<20, c.chunk)
-	e, err := engine.Open(ctx, engine.Options{Parallelism: c.cut.parallelism, BatchRows: c.cut.batch, Connectors: []connectors.Connector{f.connector()}})
+	e, err := engine.Open(ctx, engine.Options{Parallelism: c.cut.parallelism, BatchRows: c.cut.batch, Connectors: []connectors.Connector{f.connector()},
+		WatchEdge: new(opcheck.Edges).Watch})
 	if err != nil {
 		return err
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/streamsql/streamsql/connectors/nats/embedded"
 	"github.com/streamsql/streamsql/engine"
 	"github.com/streamsql/streamsql/internal/pgtest"
+	"github.com/streamsql/streamsql/operators/opcheck"
 )
 
 // world is a NATS server with a stream EVENTS (ev.>) and a PostgreSQL, and the data
@@ -33,6 +34,8 @@ type world struct {
 	db   *sql.DB
 	dir  string
 	log  *lines
+	// edges are those of the jobs in dir.
+	edges *opcheck.Edges
 }
 
 // lines keeps what an engine logs.
@@ -56,7 +59,7 @@ func (l *lines) String() string {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	t.Parallel()
-	w := &world{t: t, pg: pgtest.Start(t), dir: t.TempDir(), log: &lines{}}
+	w := &world{t: t, pg: pgtest.Start(t), dir: t.TempDir(), log: &lines{}, edges: new(opcheck.Edges)}
 	var err error
 	if w.nats, err = embedded.Start(t.TempDir(), embedded.Options{NoSync: true}); err != nil {
 		t.Fatal(err)
@@ -113,7 +116,7 @@ func (w *world) stream(name string, subjects ...string) {
 func (w *world) fresh(t *testing.T) *world {
 	t.Helper()
 	x := *w
-	x.t, x.dir, x.log = t, t.TempDir(), &lines{}
+	x.t, x.dir, x.log, x.edges = t, t.TempDir(), &lines{}, new(opcheck.Edges)
 	if err := x.js.DeleteStream(context.Background(), "EVENTS"); err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
 		t.Fatal(err)
 	}
@@ -168,7 +171,7 @@ func (w *world) open(settings ...string) *engine.Engine {
 	}
 	e, err := engine.Open(context.Background(), engine.Options{DataDir: w.dir, Parallelism: 2, Settings: set,
 		Vars: map[string]string{"PASSWORD": "hunter2-wrong"},
-		Log:  slog.New(slog.NewTextHandler(w.log, nil))})
+		Log:  slog.New(slog.NewTextHandler(w.log, nil)), WatchEdge: w.edges.Watch})
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/streamsql/streamsql/internal/runtime"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/internal/stream"
+	"github.com/streamsql/streamsql/operators/opcheck"
 )
 
 var (
@@ -45,6 +46,7 @@ type world struct {
 	early, db *Database
 	now       int64
 	cfg       runtime.Config
+	edges     opcheck.Edges
 	zombies   []*runtime.Simulation
 	steps     int
 	starts    int
@@ -75,6 +77,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 		Settings: checkpoint.Settings{Interval: int64(1+rng.IntN(50)) * 1000, Timeout: int64(50+rng.IntN(500)) * 1000,
 			TolerableFailures: rng.IntN(3) + 1, Retained: 1 + rng.IntN(3), MaxPendingCommits: 1 + rng.IntN(2)},
 	}
+	w.cfg.WatchEdge = w.edges.Watch
 	w.faults(rng.IntN(4))
 	return w
 }
