@@ -7,6 +7,7 @@ import (
 
 	"github.com/streamsql/streamsql/checkpoint"
 	"github.com/streamsql/streamsql/internal/expr"
+	"github.com/streamsql/streamsql/internal/expr/agg"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/parser"
 )
@@ -36,7 +37,7 @@ func (s *Session) show(ctx context.Context, st *parser.Show) (*Result, error) {
 		for _, f := range expr.Functions() {
 			r.Rows = append(r.Rows, []string{f.Name, "scalar", f.Doc, f.Example})
 		}
-		for _, f := range expr.Aggregates() {
+		for _, f := range agg.Functions() {
 			r.Rows = append(r.Rows, []string{f.Name, "aggregate", f.Doc, f.Example})
 		}
 	case parser.ShowConnectors:

@@ -8,6 +8,7 @@ import (
 	"github.com/streamsql/streamsql/checkpoint/state"
 	"github.com/streamsql/streamsql/internal/cell"
 	"github.com/streamsql/streamsql/internal/expr"
+	"github.com/streamsql/streamsql/internal/expr/agg"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/internal/types"
 	"github.com/streamsql/streamsql/internal/vec"
@@ -37,7 +38,7 @@ type aggregates struct {
 
 type aggCall struct {
 	expr.AggCall
-	acc    expr.Accumulator
+	acc    agg.Accumulator
 	off    int // from the first value word
 	arg    int // input column, or -1
 	filter int // index into filters, or -1
@@ -74,7 +75,7 @@ func (s *subset) reset() { s.sel, s.ids, s.signs = s.sel[:0], s.ids[:0], s.signs
 func newAggregates(calls []expr.AggCall, in types.Schema, sigs ...string) (*aggregates, error) {
 	a := &aggregates{words: len(sigs), sigs: sigs, fixed: -1}
 	for _, c := range calls {
-		f, ok := expr.FindAggregate(c.Fn)
+		f, ok := agg.Find(c.Fn)
 		if !ok {
 			return nil, sqlerr.Internalf("no aggregate %q", c.Fn)
 		}

@@ -32,15 +32,15 @@ func rankedBid() *plan.Node {
 // and aggregation.
 func BenchmarkNexmark(b *testing.B) {
 	q15 := append(append(counts(), countDistinct(bidBidder)...), countDistinct(bidAuction)...)
-	q17 := append(counts(), agg("min", bidPrice, -1, types.TBigInt), agg("max", bidPrice, -1, types.TBigInt),
-		agg("avg", bidPrice, -1, types.TDecimal(38, 16)), agg("sum", bidPrice, -1, types.TDecimal(38, 0)))
+	q17 := append(counts(), aggOf("min", bidPrice, -1, types.TBigInt), aggOf("max", bidPrice, -1, types.TBigInt),
+		aggOf("avg", bidPrice, -1, types.TDecimal(38, 16)), aggOf("sum", bidPrice, -1, types.TDecimal(38, 0)))
 	for _, c := range []struct {
 		name string
 		keys []int
 		aggs []expr.AggCall
 	}{
 		{"q15", []int{bidDay}, q15},
-		{"q16", []int{bidChannel, bidDay}, append([]expr.AggCall{agg("max", bidMinute, -1, types.TText)}, q15...)},
+		{"q16", []int{bidChannel, bidDay}, append([]expr.AggCall{aggOf("max", bidMinute, -1, types.TText)}, q15...)},
 		{"q17", []int{bidAuction, bidDay}, q17},
 	} {
 		b.Run(c.name, func(b *testing.B) {

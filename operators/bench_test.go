@@ -75,7 +75,7 @@ func bids(batches, keys int) []*vec.Batch {
 	return out
 }
 
-func agg(fn string, col, filter int, t types.Type) expr.AggCall {
+func aggOf(fn string, col, filter int, t types.Type) expr.AggCall {
 	c := expr.AggCall{Fn: fn, Filter: filter, Type: t}
 	if col >= 0 {
 		c.Args = []int{col}
@@ -86,7 +86,7 @@ func agg(fn string, col, filter int, t types.Type) expr.AggCall {
 func countDistinct(col int) []expr.AggCall {
 	var out []expr.AggCall
 	for _, f := range []int{-1, bidRank1, bidRank2, bidRank3} {
-		c := agg("count", col, f, types.TBigInt)
+		c := aggOf("count", col, f, types.TBigInt)
 		c.Distinct = true
 		out = append(out, c)
 	}
@@ -96,7 +96,7 @@ func countDistinct(col int) []expr.AggCall {
 func counts() []expr.AggCall {
 	var out []expr.AggCall
 	for _, f := range []int{-1, bidRank1, bidRank2, bidRank3} {
-		out = append(out, agg("count", -1, f, types.TBigInt))
+		out = append(out, aggOf("count", -1, f, types.TBigInt))
 	}
 	return out
 }
@@ -146,7 +146,7 @@ func BenchmarkWindowAgg(b *testing.B) {
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			in := bids(64, c.keys)
-			aggs := []expr.AggCall{agg("count", -1, -1, types.TBigInt), agg("sum", bidPrice, -1, types.TDecimal(38, 0))}
+			aggs := []expr.AggCall{aggOf("count", -1, -1, types.TBigInt), aggOf("sum", bidPrice, -1, types.TDecimal(38, 0))}
 			n := &plan.Node{Time: -1, Changelog: plan.Append, WindowAgg: &plan.WindowAgg{
 				Window: plan.Window{Size: c.size * second, Slide: c.slide * second, Tick: 1000, TimeType: types.TTimestamp(3)},
 				Time:   bidTime, Keys: []int{bidKey}, Aggs: aggs, Props: []plan.WindowProp{plan.WindowStart, plan.WindowEnd}}}
@@ -184,9 +184,9 @@ func BenchmarkWindowAgg(b *testing.B) {
 // BenchmarkGroupAgg: the aggregations of Nexmark's updating queries.
 func BenchmarkGroupAgg(b *testing.B) {
 	q15 := append(append(counts(), countDistinct(bidBidder)...), countDistinct(bidAuction)...)
-	q16 := append([]expr.AggCall{agg("max", bidMinute, -1, types.TText)}, q15...)
-	q17 := append(counts(), agg("min", bidPrice, -1, types.TBigInt), agg("max", bidPrice, -1, types.TBigInt),
-		agg("avg", bidPrice, -1, types.TDecimal(38, 16)), agg("sum", bidPrice, -1, types.TDecimal(38, 0)))
+	q16 := append([]expr.AggCall{aggOf("max", bidMinute, -1, types.TText)}, q15...)
+	q17 := append(counts(), aggOf("min", bidPrice, -1, types.TBigInt), aggOf("max", bidPrice, -1, types.TBigInt),
+		aggOf("avg", bidPrice, -1, types.TDecimal(38, 16)), aggOf("sum", bidPrice, -1, types.TDecimal(38, 0)))
 	for _, c := range []struct {
 		name string
 		keys []int

@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"github.com/streamsql/streamsql/internal/expr"
+	"github.com/streamsql/streamsql/internal/expr/agg"
 	"github.com/streamsql/streamsql/internal/types"
 	"github.com/streamsql/streamsql/internal/vec"
 	"github.com/streamsql/streamsql/operators/opcheck"
@@ -235,7 +236,7 @@ func parseScript(t *testing.T, d *datadriven.TestData) *script {
 			c.Args = cols([]string{arg})
 			in = []types.Type{s.in[c.Args[0]].Type}
 		}
-		f, _ := expr.FindAggregate(fn)
+		f, _ := agg.Find(fn)
 		_, c.Type, _ = f.Resolve(in)
 		aggs = append(aggs, c)
 	}

@@ -3,6 +3,7 @@ package planner
 import (
 	"github.com/streamsql/streamsql/internal/catalog"
 	"github.com/streamsql/streamsql/internal/expr"
+	"github.com/streamsql/streamsql/internal/expr/agg"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/planner/logical"
 	"github.com/streamsql/streamsql/planner/plan"
@@ -282,7 +283,7 @@ func (b *builder) groupAgg(n *logical.GroupAgg) (*phys, error) {
 // retractable refuses aggregates that cannot take a row back.
 func retractable(n *logical.GroupAgg, in *phys) error {
 	for _, a := range n.Aggs {
-		f, ok := expr.FindAggregate(a.Fn)
+		f, ok := agg.Find(a.Fn)
 		if !ok {
 			return sqlerr.Internalf("unknown aggregate %q", a.Fn)
 		}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/streamsql/streamsql/internal/expr"
+	"github.com/streamsql/streamsql/internal/expr/agg"
 	"github.com/streamsql/streamsql/internal/types"
 	"github.com/streamsql/streamsql/planner/plan"
 )
@@ -137,7 +138,7 @@ func aggColumns(t *testing.T, node int, in types.Schema, keys []int, aggs []expr
 		if a.Filter >= 0 && in[a.Filter].Type != types.TBool {
 			t.Errorf("node %d: filter is %s", node, in[a.Filter].Type)
 		}
-		f, ok := expr.FindAggregate(a.Fn)
+		f, ok := agg.Find(a.Fn)
 		if !ok {
 			t.Fatalf("node %d: aggregate %q", node, a.Fn)
 		}

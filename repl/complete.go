@@ -9,6 +9,7 @@ import (
 	"github.com/streamsql/streamsql/engine"
 	"github.com/streamsql/streamsql/internal/catalog"
 	"github.com/streamsql/streamsql/internal/expr"
+	"github.com/streamsql/streamsql/internal/expr/agg"
 	"github.com/streamsql/streamsql/parser"
 )
 
@@ -84,7 +85,7 @@ func (c *completer) candidates(before []string) (names []string, fold bool) {
 	for _, f := range expr.Functions() {
 		names = append(names, f.Name)
 	}
-	for _, f := range expr.Aggregates() {
+	for _, f := range agg.Functions() {
 		names = append(names, f.Name)
 	}
 	for _, t := range snap.Tables() {

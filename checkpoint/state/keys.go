@@ -78,7 +78,7 @@ func (l *layout) equal(p *cell.Page, rec []uint64, k key) bool {
 				return false
 			}
 		case types.PInterval:
-			if !equalIntervals(interval(x, rec[col.word+1]), v.Iv[k.row]) {
+			if vec.CompareIntervals(interval(x, rec[col.word+1]), v.Iv[k.row]) != 0 {
 				return false
 			}
 		}
@@ -88,13 +88,6 @@ func (l *layout) equal(p *cell.Page, rec []uint64, k key) bool {
 
 func interval(a, b uint64) types.IntervalValue {
 	return types.IntervalValue{Months: int32(a >> 32), Days: int32(uint32(a)), Micros: int64(b)}
-}
-
-// equalIntervals compares spans as vec.EqualValues does: a month counts 30 days.
-func equalIntervals(a, b types.IntervalValue) bool {
-	return a == b || vec.EqualValues(
-		&vec.Vector{Type: types.TInterval, Len: 1, Iv: []types.IntervalValue{a}}, 0,
-		&vec.Vector{Type: types.TInterval, Len: 1, Iv: []types.IntervalValue{b}}, 0)
 }
 
 // write stores the key in the new, zeroed record id.

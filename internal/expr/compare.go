@@ -161,7 +161,7 @@ func compareImpl(less bool, l, r int, args []Arg) impl {
 		return impl{run: func(k *kctx, a []*vec.Vector, out *vec.Vector) {
 			x, y := a[l].F64[:k.n], a[r].F64[:k.n]
 			if less {
-				fillBits(k, out.Bits, func(i int) bool { return lessFloat(x[i], y[i]) })
+				fillBits(k, out.Bits, func(i int) bool { return vec.LessFloat(x[i], y[i]) })
 				return
 			}
 			fillBits(k, out.Bits, func(i int) bool { return x[i] == y[i] || x[i] != x[i] && y[i] != y[i] })
@@ -172,7 +172,7 @@ func compareImpl(less bool, l, r int, args []Arg) impl {
 		return impl{run: func(k *kctx, a []*vec.Vector, out *vec.Vector) {
 			x, y := a[l].Iv[:k.n], a[r].Iv[:k.n]
 			fillBits(k, out.Bits, func(i int) bool {
-				c := intervalSpan(x[i]).Cmp(intervalSpan(y[i]))
+				c := vec.CompareIntervals(x[i], y[i])
 				return c == 0 && !less || c < 0 && less
 			})
 		}, cost: 10}

@@ -1,8 +1,6 @@
 package expr
 
 import (
-	"bytes"
-
 	"github.com/streamsql/streamsql/internal/types"
 	"github.com/streamsql/streamsql/internal/vec"
 )
@@ -71,23 +69,6 @@ func resolveExtreme(name string) func([]*Expr) ([]*Expr, types.Type, error) {
 	}
 }
 
-// lessAt compares value i of two columns of one type.
-func lessAt(x, y *vec.Vector, i int) bool {
-	switch x.Type.Phys() {
-	case types.PInt64:
-		return x.I64[i] < y.I64[i]
-	case types.PFloat64:
-		return lessFloat(x.F64[i], y.F64[i])
-	case types.PInt128:
-		return x.I128[i].Cmp(y.I128[i]) < 0
-	case types.PBool:
-		return !x.Bits.Get(i) && y.Bits.Get(i)
-	case types.PInterval:
-		return intervalSpan(x.Iv[i]).Cmp(intervalSpan(y.Iv[i])) < 0
-	}
-	return bytes.Compare(x.Bytes(i), y.Bytes(i)) < 0
-}
-
 // extremeKernel picks for each row the argument that is largest or smallest.
 func extremeKernel(most bool) func([]Arg, types.Type) impl {
 	return func(args []Arg, _ types.Type) impl {
@@ -103,7 +84,7 @@ func extremeKernel(most bool) func([]Arg, types.Type) impl {
 					if v.IsNull(i) {
 						continue
 					}
-					if best < 0 || most && lessAt(a[best], v, i) || !most && lessAt(v, a[best], i) {
+					if best < 0 || most && vec.CompareValues(a[best], i, v, i) < 0 || !most && vec.CompareValues(v, i, a[best], i) < 0 {
 						best = int32(c)
 					}
 				}

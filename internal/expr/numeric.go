@@ -10,6 +10,10 @@ import (
 // hold all of it.
 const minProductScale = 6
 
+// MinQuotientScale is the least number of digits after the point of a quotient, an
+// AVG's too.
+const MinQuotientScale = 16
+
 // arithType is the table of result types of + - * / %: see
 // docs/design/0009-numbers-and-casts.md.
 func arithType(op byte, a, b types.Type) types.Type {
@@ -31,7 +35,7 @@ func arithType(op byte, a, b types.Type) types.Type {
 		}
 	case '/':
 		whole := pa - sa + sb
-		s = max(sa, sb, minQuotientScale, min(minQuotientScale+pb-sb, types.MaxPrecision-whole))
+		s = max(sa, sb, MinQuotientScale, min(MinQuotientScale+pb-sb, types.MaxPrecision-whole))
 		p = whole + s
 	case '%':
 		s = max(sa, sb)

@@ -77,12 +77,6 @@ func span(v types.IntervalValue) (hi, lo uint64) {
 	return hi + uint64(v.Micros>>63) + c, lo
 }
 
-func equalIntervals(a, b types.IntervalValue) bool {
-	ah, al := span(a)
-	bh, bl := span(b)
-	return ah == bh && al == bl
-}
-
 // HashColumns writes the key hash of each of n rows over cols into out. Values that
 // SQL calls equal hash alike whatever their type or spelling: SMALLINT 1, BIGINT 1
 // and DECIMAL 1.00; 0.0 and -0.0; NaN and NaN; NULL and NULL. Text and bytes hash
@@ -153,7 +147,7 @@ func EqualValues(a *Vector, i int, b *Vector, j int) bool {
 	case types.PInt128:
 		return types.CompareDecimal(a.I128[i], int(a.Type.Scale), b.I128[j], int(b.Type.Scale)) == 0
 	case types.PInterval:
-		return equalIntervals(a.Iv[i], b.Iv[j])
+		return CompareIntervals(a.Iv[i], b.Iv[j]) == 0
 	default:
 		return string(a.Bytes(i)) == string(b.Bytes(j))
 	}

@@ -2,6 +2,7 @@ package bind
 
 import (
 	"github.com/streamsql/streamsql/internal/expr"
+	"github.com/streamsql/streamsql/internal/expr/agg"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/internal/types"
 	"github.com/streamsql/streamsql/parser"
@@ -44,7 +45,7 @@ func (a boundAgg) call(pre *preProject, sc *scope) expr.AggCall {
 
 // aggregate binds a call of an aggregate function and returns the stand-in for its
 // result.
-func (x *exprBinder) aggregate(c *parser.CallExpr, f expr.AggFunc) (*expr.Expr, error) {
+func (x *exprBinder) aggregate(c *parser.CallExpr, f agg.Func) (*expr.Expr, error) {
 	switch {
 	case x.inAggregate:
 		return nil, sqlerr.New(sqlerr.CodeGrouping, c.Pos, "aggregate function calls cannot be nested")

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/streamsql/streamsql/internal/expr"
+	"github.com/streamsql/streamsql/internal/expr/agg"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/internal/types"
 	"github.com/streamsql/streamsql/parser"
@@ -26,7 +27,7 @@ func (x *exprBinder) callExpr(c *parser.CallExpr) (*expr.Expr, error) {
 	if w, ok := windowCalls[strings.ToLower(name)]; ok {
 		return x.windowCall(c, w)
 	}
-	if f, ok := expr.FindAggregate(name); ok {
+	if f, ok := agg.Find(name); ok {
 		return x.aggregate(c, f)
 	}
 	if c.JSON != nil {

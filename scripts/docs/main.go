@@ -18,6 +18,7 @@ import (
 	"github.com/streamsql/streamsql/connectors/format"
 	"github.com/streamsql/streamsql/engine"
 	"github.com/streamsql/streamsql/internal/expr"
+	"github.com/streamsql/streamsql/internal/expr/agg"
 	"github.com/streamsql/streamsql/planner"
 	"github.com/streamsql/streamsql/planner/plan"
 )
@@ -94,7 +95,7 @@ func functions() string {
 		fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", name, cell(f.Doc), code(f.Example), code(f.ExampleResult), cell(f.Differs))
 	}
 	b.WriteString("\n## Aggregates\n\n| function | what it does | example |\n| --- | --- | --- |\n")
-	for _, f := range expr.Aggregates() {
+	for _, f := range agg.Functions() {
 		fmt.Fprintf(b, "| %s | %s | %s |\n", code(f.Name), cell(f.Doc), code(f.Example))
 	}
 	return b.String()

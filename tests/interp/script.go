@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"github.com/streamsql/streamsql/internal/expr"
+	"github.com/streamsql/streamsql/internal/expr/agg"
 	"github.com/streamsql/streamsql/internal/types"
 	"github.com/streamsql/streamsql/internal/vec"
 )
@@ -141,7 +142,7 @@ func (c *Case) agg(spec string) (expr.AggCall, error) {
 		}
 		call.Args, args = []int{i}, []types.Type{c.Schema[i].Type}
 	}
-	f, ok := expr.FindAggregate(call.Fn)
+	f, ok := agg.Find(call.Fn)
 	if !ok {
 		return call, fmt.Errorf("no aggregate %q", call.Fn)
 	}

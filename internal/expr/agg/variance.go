@@ -1,4 +1,4 @@
-package expr
+package agg
 
 import (
 	"math"
@@ -6,6 +6,7 @@ import (
 	"math/bits"
 
 	"github.com/streamsql/streamsql/internal/cell"
+	"github.com/streamsql/streamsql/internal/expr"
 	"github.com/streamsql/streamsql/internal/types"
 	"github.com/streamsql/streamsql/internal/vec"
 )
@@ -112,7 +113,7 @@ func (spreadExact) Merge(dst *cell.Store, off int, to uint32, src *cell.Store, s
 	addWords(d[spreadSq:], x[spreadSq:])
 }
 
-func (a spreadExact) Emit(s *cell.Store, off int, ids []uint32, out *vec.Vector, errs *RowErrors) {
+func (a spreadExact) Emit(s *cell.Store, off int, ids []uint32, out *vec.Vector, errs *expr.RowErrors) {
 	for k, id := range ids {
 		r := s.Record(id)[off : off+spreadWords]
 		n := int64(r[0])
@@ -210,7 +211,7 @@ func (spreadFloat) Merge(dst *cell.Store, off int, to uint32, src *cell.Store, s
 	d[2] = math.Float64bits(math.Float64frombits(d[2]) + math.Float64frombits(x[2]) + n*m*apart*apart/(n+m))
 }
 
-func (a spreadFloat) Emit(s *cell.Store, off int, ids []uint32, out *vec.Vector, _ *RowErrors) {
+func (a spreadFloat) Emit(s *cell.Store, off int, ids []uint32, out *vec.Vector, _ *expr.RowErrors) {
 	for _, id := range ids {
 		r := s.Record(id)[off : off+3]
 		div := a.divisor(int64(r[0]))

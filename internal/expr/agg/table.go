@@ -1,6 +1,9 @@
-package expr
+package agg
 
-import "github.com/streamsql/streamsql/internal/types"
+import (
+	"github.com/streamsql/streamsql/internal/expr"
+	"github.com/streamsql/streamsql/internal/types"
+)
 
 // Aggregates is the one table of aggregate functions. The binder, SHOW FUNCTIONS,
 // completion and the reference page read it.
@@ -8,8 +11,8 @@ import "github.com/streamsql/streamsql/internal/types"
 // Result types are PostgreSQL's, with DECIMAL(38, s) for its unbounded NUMERIC. A
 // quotient has the static scale max(16, s), so that an average of at least 1 has 16
 // or more significant digits; it is exact and rounded half away from zero.
-func Aggregates() []AggFunc {
-	return []AggFunc{
+func Functions() []Func {
+	return []Func{
 		{
 			Name: "count", Doc: "number of rows, or of rows whose argument is not NULL",
 			Example: "COUNT(*)",
@@ -83,18 +86,15 @@ func Aggregates() []AggFunc {
 	}
 }
 
-// FindAggregate looks an aggregate up by its lower-case name.
-func FindAggregate(name string) (AggFunc, bool) {
-	for _, f := range Aggregates() {
+// Find looks an aggregate up by its lower-case name.
+func Find(name string) (Func, bool) {
+	for _, f := range Functions() {
 		if f.Name == name {
 			return f, true
 		}
 	}
-	return AggFunc{}, false
+	return Func{}, false
 }
-
-// minQuotientScale is the least number of digits after the point of an AVG.
-const minQuotientScale = 16
 
 func resolveCount(args []types.Type) ([]types.Type, types.Type, bool) {
 	return args, types.TBigInt, len(args) <= 1
@@ -123,9 +123,9 @@ func resolveAvg(args []types.Type) (want []types.Type, result types.Type, ok boo
 	}
 	switch t := args[0]; {
 	case t.IsInteger():
-		return args, types.TDecimal(types.MaxPrecision, minQuotientScale), true
+		return args, types.TDecimal(types.MaxPrecision, expr.MinQuotientScale), true
 	case t.Kind == types.Decimal:
-		return args, types.TDecimal(types.MaxPrecision, max(minQuotientScale, int(t.Scale))), true
+		return args, types.TDecimal(types.MaxPrecision, max(expr.MinQuotientScale, int(t.Scale))), true
 	case t.IsFloat():
 		return args, types.TDouble, true
 	}

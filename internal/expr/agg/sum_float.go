@@ -1,9 +1,10 @@
-package expr
+package agg
 
 import (
 	"math"
 
 	"github.com/streamsql/streamsql/internal/cell"
+	"github.com/streamsql/streamsql/internal/expr"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/internal/vec"
 )
@@ -90,7 +91,7 @@ func (sumFloat) value(r []uint64) (v float64, ok bool) {
 	return v, !math.IsInf(v, 0) && v == v
 }
 
-func (a sumFloat) Emit(s *cell.Store, off int, ids []uint32, out *vec.Vector, errs *RowErrors) {
+func (a sumFloat) Emit(s *cell.Store, off int, ids []uint32, out *vec.Vector, errs *expr.RowErrors) {
 	for k, id := range ids {
 		r := s.Record(id)[off : off+fWords]
 		if r[fCount] == 0 {
@@ -107,7 +108,7 @@ func (a sumFloat) Emit(s *cell.Store, off int, ids []uint32, out *vec.Vector, er
 	}
 }
 
-func appendFloat(out *vec.Vector, v float64, ok bool, k int, errs *RowErrors) {
+func appendFloat(out *vec.Vector, v float64, ok bool, k int, errs *expr.RowErrors) {
 	if ok {
 		out.AppendFloat64(v)
 		return
@@ -120,7 +121,7 @@ func appendFloat(out *vec.Vector, v float64, ok bool, k int, errs *RowErrors) {
 type avgFloat struct{ sumFloat }
 
 // Emit appends the quotients.
-func (a avgFloat) Emit(s *cell.Store, off int, ids []uint32, out *vec.Vector, errs *RowErrors) {
+func (a avgFloat) Emit(s *cell.Store, off int, ids []uint32, out *vec.Vector, errs *expr.RowErrors) {
 	for k, id := range ids {
 		r := s.Record(id)[off : off+fWords]
 		if r[fCount] == 0 {

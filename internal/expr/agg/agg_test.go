@@ -1,4 +1,4 @@
-package expr_test
+package agg_test
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/streamsql/streamsql/internal/cell"
 	"github.com/streamsql/streamsql/internal/expr"
+	"github.com/streamsql/streamsql/internal/expr/agg"
 	"github.com/streamsql/streamsql/internal/types"
 	"github.com/streamsql/streamsql/internal/vec"
 	"github.com/streamsql/streamsql/tests/interp"
@@ -15,14 +16,14 @@ import (
 
 // kernel is an aggregate in a record of its own.
 type kernel struct {
-	acc    expr.Accumulator
+	acc    agg.Accumulator
 	result types.Type
 	store  *cell.Store
 }
 
 func newKernel(t testing.TB, fn string, args ...types.Type) *kernel {
 	t.Helper()
-	f, ok := expr.FindAggregate(fn)
+	f, ok := agg.Find(fn)
 	if !ok {
 		t.Fatalf("no aggregate %q", fn)
 	}
@@ -106,7 +107,7 @@ func TestResultTypes(t *testing.T) {
 		fn  string
 		arg types.Type
 	}{{"sum", types.TText}, {"avg", types.TBool}, {"max", types.TBool}, {"min", types.TJSON}, {"bool_and", types.TInt}} {
-		f, _ := expr.FindAggregate(c.fn)
+		f, _ := agg.Find(c.fn)
 		if _, _, ok := f.Resolve([]types.Type{c.arg}); ok {
 			t.Errorf("%s(%s) resolves", c.fn, c.arg)
 		}

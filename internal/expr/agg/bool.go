@@ -1,7 +1,8 @@
-package expr
+package agg
 
 import (
 	"github.com/streamsql/streamsql/internal/cell"
+	"github.com/streamsql/streamsql/internal/expr"
 	"github.com/streamsql/streamsql/internal/types"
 	"github.com/streamsql/streamsql/internal/vec"
 )
@@ -37,7 +38,7 @@ func (boolAgg) Merge(dst *cell.Store, off int, to uint32, src *cell.Store, srcOf
 	d[off+1] += x[srcOff+1]
 }
 
-func (a boolAgg) Emit(s *cell.Store, off int, ids []uint32, out *vec.Vector, _ *RowErrors) {
+func (a boolAgg) Emit(s *cell.Store, off int, ids []uint32, out *vec.Vector, _ *expr.RowErrors) {
 	for _, id := range ids {
 		r := s.Record(id)
 		t, f := r[off], r[off+1]

@@ -1,9 +1,10 @@
-package expr
+package agg
 
 import (
 	"math/bits"
 
 	"github.com/streamsql/streamsql/internal/cell"
+	"github.com/streamsql/streamsql/internal/expr"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/internal/types"
 	"github.com/streamsql/streamsql/internal/vec"
@@ -71,7 +72,7 @@ func (sumInt) Merge(dst *cell.Store, off int, to uint32, src *cell.Store, srcOff
 	d[1], d[2] = lo, d[2]+x[2]+c
 }
 
-func (a sumInt) Emit(s *cell.Store, off int, ids []uint32, out *vec.Vector, errs *RowErrors) {
+func (a sumInt) Emit(s *cell.Store, off int, ids []uint32, out *vec.Vector, errs *expr.RowErrors) {
 	for k, id := range ids {
 		r := s.Record(id)[off : off+3]
 		if r[0] == 0 {
@@ -94,7 +95,7 @@ func (a sumInt) Emit(s *cell.Store, off int, ids []uint32, out *vec.Vector, errs
 
 // appendDecimal appends v, or NULL and an error when v (or its computation) does
 // not fit in 38 digits.
-func appendDecimal(out *vec.Vector, v types.Int128, ok bool, k int, errs *RowErrors) {
+func appendDecimal(out *vec.Vector, v types.Int128, ok bool, k int, errs *expr.RowErrors) {
 	if ok && v.FitsPrecision(types.MaxPrecision) {
 		out.AppendInt128(v)
 		return
@@ -146,7 +147,7 @@ func (sumDec) Merge(dst *cell.Store, off int, to uint32, src *cell.Store, srcOff
 	d[3] += x[3] + c
 }
 
-func (sumDec) Emit(s *cell.Store, off int, ids []uint32, out *vec.Vector, errs *RowErrors) {
+func (sumDec) Emit(s *cell.Store, off int, ids []uint32, out *vec.Vector, errs *expr.RowErrors) {
 	for k, id := range ids {
 		r := s.Record(id)[off : off+4]
 		if r[0] == 0 {

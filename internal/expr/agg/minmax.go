@@ -1,10 +1,11 @@
-package expr
+package agg
 
 import (
 	"bytes"
 	"math"
 
 	"github.com/streamsql/streamsql/internal/cell"
+	"github.com/streamsql/streamsql/internal/expr"
 	"github.com/streamsql/streamsql/internal/types"
 	"github.com/streamsql/streamsql/internal/vec"
 )
@@ -73,7 +74,7 @@ func (a extremeInt) Merge(dst *cell.Store, off int, to uint32, src *cell.Store, 
 	}
 }
 
-func (extremeInt) Emit(s *cell.Store, off int, ids []uint32, out *vec.Vector, _ *RowErrors) {
+func (extremeInt) Emit(s *cell.Store, off int, ids []uint32, out *vec.Vector, _ *expr.RowErrors) {
 	for _, id := range ids {
 		if r := s.Record(id)[off:]; r[0] != 0 {
 			out.AppendInt64(int64(r[1]))
@@ -98,17 +99,14 @@ func (a extremeFloat) Update(s *cell.Store, off int, ids []uint32, arg *vec.Vect
 
 func (a extremeFloat) fold(r []uint64, x float64) {
 	old := math.Float64frombits(r[1])
-	better := lessFloat(old, x)
+	better := vec.LessFloat(old, x)
 	if a.least {
-		better = lessFloat(x, old)
+		better = vec.LessFloat(x, old)
 	}
 	if r[0] == 0 || better {
 		r[0], r[1] = 1, math.Float64bits(x)
 	}
 }
-
-// lessFloat orders NaN after every number, as PostgreSQL does.
-func lessFloat(a, b float64) bool { return a < b || b != b && a == a }
 
 func (a extremeFloat) Merge(dst *cell.Store, off int, to uint32, src *cell.Store, srcOff int, from uint32) {
 	if x := src.Record(from)[srcOff:]; x[0] != 0 {
@@ -116,7 +114,7 @@ func (a extremeFloat) Merge(dst *cell.Store, off int, to uint32, src *cell.Store
 	}
 }
 
-func (extremeFloat) Emit(s *cell.Store, off int, ids []uint32, out *vec.Vector, _ *RowErrors) {
+func (extremeFloat) Emit(s *cell.Store, off int, ids []uint32, out *vec.Vector, _ *expr.RowErrors) {
 	for _, id := range ids {
 		if r := s.Record(id)[off:]; r[0] != 0 {
 			out.AppendFloat64(math.Float64frombits(r[1]))
@@ -152,7 +150,7 @@ func (a extremeDec) Merge(dst *cell.Store, off int, to uint32, src *cell.Store, 
 	}
 }
 
-func (extremeDec) Emit(s *cell.Store, off int, ids []uint32, out *vec.Vector, _ *RowErrors) {
+func (extremeDec) Emit(s *cell.Store, off int, ids []uint32, out *vec.Vector, _ *expr.RowErrors) {
 	for _, id := range ids {
 		if r := s.Record(id)[off:]; r[0] != 0 {
 			out.AppendInt128(types.Int128{Hi: int64(r[2]), Lo: r[1]})
@@ -176,7 +174,7 @@ func (a extremeInterval) Update(s *cell.Store, off int, ids []uint32, arg *vec.V
 }
 
 func (a extremeInterval) fold(r []uint64, x types.IntervalValue) {
-	c := intervalSpan(x).Cmp(intervalSpan(loadInterval(r)))
+	c := vec.CompareIntervals(x, loadInterval(r))
 	if r[0] == 0 || c != 0 && (c < 0) == a.least {
 		r[0], r[1], r[2] = 1, uint64(uint32(x.Months))<<32|uint64(uint32(x.Days)), uint64(x.Micros)
 	}
@@ -186,21 +184,13 @@ func loadInterval(r []uint64) types.IntervalValue {
 	return types.IntervalValue{Months: int32(r[1] >> 32), Days: int32(r[1]), Micros: int64(r[2])}
 }
 
-// intervalSpan is the length by which PostgreSQL compares: a month counts 30 days.
-func intervalSpan(v types.IntervalValue) types.Int128 {
-	days := types.I128(int64(v.Months)*30 + int64(v.Days))
-	span, _ := days.Mul(types.I128(86400e6))
-	span, _ = span.Add(types.I128(v.Micros))
-	return span
-}
-
 func (a extremeInterval) Merge(dst *cell.Store, off int, to uint32, src *cell.Store, srcOff int, from uint32) {
 	if x := src.Record(from)[srcOff:]; x[0] != 0 {
 		a.fold(dst.Record(to)[off:], loadInterval(x))
 	}
 }
 
-func (extremeInterval) Emit(s *cell.Store, off int, ids []uint32, out *vec.Vector, _ *RowErrors) {
+func (extremeInterval) Emit(s *cell.Store, off int, ids []uint32, out *vec.Vector, _ *expr.RowErrors) {
 	for _, id := range ids {
 		if r := s.Record(id)[off:]; r[0] != 0 {
 			out.AppendInterval(loadInterval(r))
@@ -241,7 +231,7 @@ func (a extremeBytes) Merge(dst *cell.Store, off int, to uint32, src *cell.Store
 	}
 }
 
-func (extremeBytes) Emit(s *cell.Store, off int, ids []uint32, out *vec.Vector, _ *RowErrors) {
+func (extremeBytes) Emit(s *cell.Store, off int, ids []uint32, out *vec.Vector, _ *expr.RowErrors) {
 	for _, id := range ids {
 		if s.Record(id)[off] != 0 {
 			out.AppendBytes(s.Bytes(id, off+1))

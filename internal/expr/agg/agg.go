@@ -1,7 +1,8 @@
-package expr
+package agg
 
 import (
 	"github.com/streamsql/streamsql/internal/cell"
+	"github.com/streamsql/streamsql/internal/expr"
 	"github.com/streamsql/streamsql/internal/types"
 	"github.com/streamsql/streamsql/internal/vec"
 )
@@ -32,11 +33,11 @@ type Accumulator interface {
 	Merge(dst *cell.Store, off int, to uint32, src *cell.Store, srcOff int, from uint32)
 	// Emit appends the result of each record to out. Row k that cannot be
 	// represented is reported as row k of errs, and NULL is appended for it.
-	Emit(s *cell.Store, off int, ids []uint32, out *vec.Vector, errs *RowErrors)
+	Emit(s *cell.Store, off int, ids []uint32, out *vec.Vector, errs *expr.RowErrors)
 }
 
-// AggFunc is one row of the aggregate table.
-type AggFunc struct {
+// Func is one row of the aggregate table.
+type Func struct {
 	Name    string
 	Doc     string
 	Example string

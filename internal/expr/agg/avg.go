@@ -1,9 +1,10 @@
-package expr
+package agg
 
 import (
 	"math/big"
 
 	"github.com/streamsql/streamsql/internal/cell"
+	"github.com/streamsql/streamsql/internal/expr"
 	"github.com/streamsql/streamsql/internal/types"
 	"github.com/streamsql/streamsql/internal/vec"
 )
@@ -26,7 +27,7 @@ type avgInt struct {
 }
 
 // Emit appends the rounded quotients.
-func (a avgInt) Emit(s *cell.Store, off int, ids []uint32, out *vec.Vector, errs *RowErrors) {
+func (a avgInt) Emit(s *cell.Store, off int, ids []uint32, out *vec.Vector, errs *expr.RowErrors) {
 	for k, id := range ids {
 		r := s.Record(id)[off : off+3]
 		if r[0] == 0 {
@@ -45,7 +46,7 @@ type avgDec struct {
 }
 
 // Emit appends the rounded quotients.
-func (a avgDec) Emit(s *cell.Store, off int, ids []uint32, out *vec.Vector, errs *RowErrors) {
+func (a avgDec) Emit(s *cell.Store, off int, ids []uint32, out *vec.Vector, errs *expr.RowErrors) {
 	for k, id := range ids {
 		r := s.Record(id)[off : off+4]
 		if r[0] == 0 {

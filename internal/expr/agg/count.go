@@ -1,7 +1,8 @@
-package expr
+package agg
 
 import (
 	"github.com/streamsql/streamsql/internal/cell"
+	"github.com/streamsql/streamsql/internal/expr"
 	"github.com/streamsql/streamsql/internal/types"
 	"github.com/streamsql/streamsql/internal/vec"
 )
@@ -41,7 +42,7 @@ func (count) Merge(dst *cell.Store, off int, to uint32, src *cell.Store, srcOff 
 	dst.Record(to)[off] += src.Record(from)[srcOff]
 }
 
-func (count) Emit(s *cell.Store, off int, ids []uint32, out *vec.Vector, _ *RowErrors) {
+func (count) Emit(s *cell.Store, off int, ids []uint32, out *vec.Vector, _ *expr.RowErrors) {
 	for _, id := range ids {
 		out.AppendInt64(int64(s.Record(id)[off]))
 	}
