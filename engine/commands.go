@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/streamsql/streamsql/internal/runtime"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/parser"
 )
@@ -85,11 +86,9 @@ func (s *Session) snapshot(ctx context.Context, st *parser.SnapshotJob) (*Result
 
 // restore starts a job from a savepoint, with the plan that the savepoint holds. Under
 // the name it was made of it takes the job's targets back; under another it is a fork,
-// which may write only where nobody else does.
+// which may write only where nobody else does. ALLOW NON RESTORED STATE starts the text
+// that the job has now, where that is another than the savepoint's.
 func (s *Session) restore(ctx context.Context, st *parser.RestoreJob) (*Result, error) {
-	if st.AllowNonRestored {
-		return nil, sqlerr.NotSupported(st.Pos, "ALLOW NON RESTORED STATE")
-	}
 	path := s.e.SavepointPath(st.Path.Value)
 	_, m, err := OpenSavepoint(ctx, path)
 	if err != nil {
@@ -99,12 +98,41 @@ func (s *Session) restore(ctx context.Context, st *parser.RestoreJob) (*Result, 
 	if err != nil {
 		return nil, at(err, st.Path.Pos)
 	}
-	j, err := s.e.start(ctx, jobSpec{name: st.Job.Value, src: m.SQL, stored: p, settings: s.settings.clone(),
-		how: Start{Fresh: true, FromSavepoint: path, TakeOver: m.Name == st.Job.Value, ReplayIntoSinks: true},
-		// Positions count in the savepoint's text, which nobody typed here.
-		fix: func(err error) error { return move(err, func(sqlerr.Pos) sqlerr.Pos { return 0 }) }})
+	spec := jobSpec{name: st.Job.Value, src: m.SQL, stored: p, settings: s.settings.clone()}
+	if st.AllowNonRestored {
+		if spec, err = s.currentText(ctx, spec); err != nil {
+			return nil, elsewhere(err, st.Job)
+		}
+	}
+	spec.how = Start{Fresh: true, FromSavepoint: path, TakeOver: m.Name == st.Job.Value, ReplayIntoSinks: true, AllowNonRestored: st.AllowNonRestored}
+	// Positions count in a text which nobody typed here.
+	spec.fix = func(err error) error { return move(err, func(sqlerr.Pos) sqlerr.Pos { return 0 }) }
+	j, err := s.e.start(ctx, spec)
 	if err != nil {
 		return nil, at(err, st.Job.Pos)
 	}
-	return &Result{Tag: "RESTORE JOB", Job: j}, nil
+	return &Result{Tag: "RESTORE JOB", Job: j, Text: j.Upgrade}, nil
+}
+
+// currentText puts the text that a job has now in the place of a savepoint's: that of
+// the job as this process or, before it, the data directory knows it.
+func (s *Session) currentText(ctx context.Context, spec jobSpec) (jobSpec, error) {
+	text := spec.src
+	if j, ok := s.e.Job(spec.name); ok {
+		text = j.SQL
+	} else if m, err := runtime.Latest(ctx, s.e.store, spec.name); err != nil {
+		return spec, err
+	} else if m != nil {
+		text = m.SQL
+	}
+	if text == spec.src {
+		return spec, nil
+	}
+	f, err := s.e.Load(spec.name, text)
+	if err != nil {
+		return spec, err
+	}
+	now := f.spec(Start{})
+	now.name = spec.name
+	return now, nil
 }

@@ -25,6 +25,12 @@ type Start struct {
 	// ReplayIntoSinks starts from a savepoint that is older than what the job's keyed
 	// tables hold; they end up right.
 	ReplayIntoSinks bool
+	// AllowNonRestored goes on although the job's text has changed, with as much of the
+	// state as the report says that EXPLAIN UPGRADE prints.
+	AllowNonRestored bool
+	// AbandonPending goes on without what the last checkpoint holds for sinks that the text
+	// no longer has, or whose target is another.
+	AbandonPending bool
 	// Continue goes on with a finished bounded job from its positions.
 	Continue bool
 }
@@ -40,6 +46,8 @@ type Job struct {
 	SQL     string
 	Plan    *plan.Plan
 	Started time.Time
+	// Upgrade is what the job went on with when its text had changed, "" when it had not.
+	Upgrade string
 	run     *runtime.Job
 	uses    *catalog.Snapshot // what a session declared for it, nil for a file's job
 	fix     func(error) error // turns positions in SQL into those of what was typed

@@ -17,7 +17,7 @@ func (e *Engine) start(ctx context.Context, spec jobSpec) (*Job, error) {
 	spec.how.Fresh = spec.how.Fresh || spec.name == ""
 	return e.jobs.add(spec.name, func(name string) (*Job, error) {
 		spec.name = name
-		p, err := e.planOrStored(ctx, spec)
+		p, upgrade, err := e.planOrStored(ctx, spec)
 		if err == nil && spec.snap != nil {
 			err = e.refuseSecrets(spec)
 		}
@@ -28,7 +28,7 @@ func (e *Engine) start(ctx context.Context, spec jobSpec) (*Job, error) {
 		if err != nil {
 			return nil, spec.fix(err)
 		}
-		return &Job{Name: spec.name, SQL: spec.src, Plan: p, Started: time.Now(), run: r, uses: spec.uses, fix: spec.fix}, nil
+		return &Job{Name: spec.name, SQL: spec.src, Plan: p, Started: time.Now(), Upgrade: upgrade, run: r, uses: spec.uses, fix: spec.fix}, nil
 	})
 }
 
@@ -94,6 +94,8 @@ func (e *Engine) config(ctx context.Context, spec jobSpec, p *plan.Plan, show *c
 		TakeOver:        spec.how.TakeOver,
 		ReplayIntoSinks: spec.how.ReplayIntoSinks,
 		Continue:        spec.how.Continue,
+		Carry:           e.carry(spec, p),
+		AbandonPending:  spec.how.AbandonPending,
 		OpenSavepoint:   openSavepoint,
 		Resolve:         e.resolve,
 		Logger:          e.opts.Log,

@@ -75,56 +75,53 @@ func outputs(spec jobSpec, show *connectors.Connector) []planner.Output {
 }
 
 // planOrStored gives the plan to run: that of the checkpoint or savepoint that the job
-// starts from, so that a later version goes on with what the state was made by. The
-// job's text must be the one it was made from.
-func (e *Engine) planOrStored(ctx context.Context, spec jobSpec) (*plan.Plan, error) {
+// starts from, so that a later version goes on with what the state was made by. Of a
+// text that has changed it is the text's own, with a report on what becomes of the state.
+func (e *Engine) planOrStored(ctx context.Context, spec jobSpec) (p *plan.Plan, upgrade string, err error) {
 	if spec.stored != nil {
-		return spec.stored, nil
+		return spec.stored, "", nil
 	}
+	m, err := e.origin(ctx, spec)
+	if err != nil {
+		return nil, "", err
+	}
+	if m == nil {
+		p, err = e.plan(spec, nil)
+		return p, "", err
+	}
+	p, r, err := e.compare(spec, m)
+	if err != nil || r == nil {
+		return p, "", err
+	}
+	switch {
+	case r.Clean():
+		return p, "", nil
+	case !spec.how.AllowNonRestored:
+		return nil, "", changed(spec, m, r)
+	}
+	return p, r.String(), nil
+}
+
+// origin is the checkpoint or savepoint that a job starts from, nil for none.
+func (e *Engine) origin(ctx context.Context, spec jobSpec) (*checkpoint.Manifest, error) {
 	if !spec.how.Fresh {
 		m, err := runtime.Latest(ctx, e.store, spec.name)
 		if err != nil {
 			return nil, err
 		}
+		if m != nil && spec.how.FromSavepoint != "" {
+			return nil, sqlerr.New(sqlerr.CodeStateMismatch, 0, "job %q has checkpoints of its own (the last is epoch %d) and would not start from the savepoint", spec.name, m.Epoch).
+				WithHint("Add --fresh to start from the savepoint as a new job, or leave --from-savepoint out to go on.")
+		}
 		if m != nil {
-			if spec.how.FromSavepoint != "" {
-				return nil, sqlerr.New(sqlerr.CodeStateMismatch, 0, "job %q has checkpoints of its own (the last is epoch %d) and would not start from the savepoint", spec.name, m.Epoch).
-					WithHint("Add --fresh to start from the savepoint as a new job, or leave --from-savepoint out to go on.")
-			}
-			return e.storedPlan(spec, m, "its last checkpoint")
+			return m, nil
 		}
 	}
-	if spec.how.FromSavepoint != "" {
-		_, m, err := OpenSavepoint(ctx, e.SavepointPath(spec.how.FromSavepoint))
-		if err != nil {
-			return nil, err
-		}
-		return e.storedPlan(spec, m, "the savepoint")
+	if spec.how.FromSavepoint == "" {
+		return nil, nil
 	}
-	return e.plan(spec, nil)
-}
-
-// storedPlan gives the plan of m when it comes from the text of spec. A text that only
-// looks different (comments, connector options, settings) gives its own plan, which
-// computes the same.
-func (e *Engine) storedPlan(spec jobSpec, m *checkpoint.Manifest, what string) (*plan.Plan, error) {
-	old, err := decodePlan(m)
-	if err != nil || m.SQL == spec.src {
-		return old, err
-	}
-	p, err := e.plan(spec, nil)
-	if err != nil {
-		return nil, err
-	}
-	same, err := plan.Same(old, p)
-	if err != nil {
-		return nil, sqlerr.Internalf("compare plans: %v", err)
-	}
-	if same {
-		return p, nil
-	}
-	return nil, sqlerr.New(sqlerr.CodeStateMismatch, 0, "job %q does not compute what it did at %s (epoch %d)", spec.name, what, m.Epoch).
-		WithHint("Start it with --fresh to begin anew, or give it another name with SET 'job.name' = '…'.")
+	_, m, err := OpenSavepoint(ctx, e.SavepointPath(spec.how.FromSavepoint))
+	return m, err
 }
 
 // decodePlan reads the plan of a manifest.

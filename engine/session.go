@@ -115,7 +115,7 @@ func (s *Session) exec(ctx context.Context, st parser.Statement, src string) (*R
 		return nil, sqlerr.New(sqlerr.CodeNotSupported, st.Extent().Pos, "a statement set belongs in a file").
 			WithHint("Run it with: streamsql run FILE.")
 	case *parser.ExplainUpgrade:
-		return nil, sqlerr.NotSupported(st.Pos, "EXPLAIN UPGRADE")
+		return s.explainUpgrade(ctx, st)
 	}
 	return nil, sqlerr.Internalf("no way to run a %T", st)
 }

@@ -23,10 +23,11 @@ type aggregates struct {
 	calls     []aggCall
 	filters   []int // input columns of FILTER, each once
 	distincts []*distinct
-	// words of a record, of which heaps are references; sigs says what they mean.
-	words int
-	heaps []int
-	sigs  []string
+	// words of a record, of which heaps are references; sigs says what they mean. The
+	// first reserved are the operator's.
+	words, reserved int
+	heaps           []int
+	sigs            []string
 	// fixed is the call whose kernel cannot take rows back, or -1.
 	fixed int
 	errs  expr.RowErrors
@@ -73,7 +74,7 @@ func (s *subset) reset() { s.sel, s.ids, s.signs = s.sel[:0], s.ids[:0], s.signs
 // newAggregates binds calls over an input of these columns. The first reserved value
 // words, described by sigs, are the operator's; the first of them is rowsWord.
 func newAggregates(calls []expr.AggCall, in types.Schema, sigs ...string) (*aggregates, error) {
-	a := &aggregates{words: len(sigs), sigs: sigs, fixed: -1}
+	a := &aggregates{words: len(sigs), reserved: len(sigs), sigs: sigs, fixed: -1}
 	for _, c := range calls {
 		f, ok := agg.Find(c.Fn)
 		if !ok {

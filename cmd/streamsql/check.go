@@ -9,9 +9,13 @@ import (
 )
 
 func (a *app) explainCommand() *cobra.Command {
-	return &cobra.Command{
+	var upgrade bool
+	var savepoint string
+	c := &cobra.Command{
 		Use: "explain FILE.sql", Short: "print the plan of a job file",
-		Long: "Prints the plan of a job file and the guarantee that it gives. Nothing is connected to.",
+		Long: "Prints the plan of a job file and the guarantee that it gives. Nothing is connected to.\n\n" +
+			"With --upgrade it prints what would become of the job's state if the file were run now, over its last\n" +
+			"checkpoint or over a savepoint.",
 		Args: usageArgs(cobra.ExactArgs(1)),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.withEngine(c.Context(), func(e *engine.Engine) error {
@@ -19,7 +23,15 @@ func (a *app) explainCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				text, err := e.Explain(f.File)
+				var text string
+				if upgrade || savepoint != "" {
+					if savepoint != "" {
+						savepoint = e.SavepointPath(savepoint)
+					}
+					text, err = e.ExplainUpgrade(c.Context(), f.File, savepoint)
+				} else {
+					text, err = e.Explain(f.File)
+				}
 				if err != nil {
 					return a.show(err, f.src, exitUsage)
 				}
@@ -28,6 +40,9 @@ func (a *app) explainCommand() *cobra.Command {
 			})
 		},
 	}
+	c.Flags().BoolVar(&upgrade, "upgrade", false, "compare with the state of the job's last checkpoint")
+	c.Flags().StringVar(&savepoint, "from-savepoint", "", "compare with the state of the savepoint at this `path`")
+	return c
 }
 
 func (a *app) checkCommand() *cobra.Command {

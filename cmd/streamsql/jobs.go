@@ -57,6 +57,9 @@ func (a *app) start(ctx context.Context, e *engine.Engine, f jobFile, how engine
 		fmt.Fprintf(a.stderr, "streamsql: job %q was stopped before it had started\n", f.Name)
 		return nil, shownError{err, exitFailed}
 	}
+	if err == nil && j.Upgrade != "" {
+		fmt.Fprintf(a.stderr, "streamsql: the query of job %q has changed:\n%s", f.Name, j.Upgrade)
+	}
 	return j, a.show(err, f.src, exitOf(err))
 }
 

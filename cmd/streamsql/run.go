@@ -37,6 +37,8 @@ func (a *app) runCommand() *cobra.Command {
 	f.BoolVar(&how.Fresh, "fresh", false, "start anew: take a new job id and ignore earlier checkpoints")
 	f.StringVar(&how.FromSavepoint, "from-savepoint", "", "start from the savepoint at this `path`; with --fresh also when the job has checkpoints of its own")
 	f.BoolVar(&how.ReplayIntoSinks, "replay-into-sinks", false, "start from a savepoint that is older than what tables written by key hold")
+	f.BoolVar(&how.AllowNonRestored, "allow-non-restored-state", false, "go on although the query has changed, with what of the state fits it (explain --upgrade shows it)")
+	f.BoolVar(&how.AbandonPending, "abandon-pending", false, "go on without what the last checkpoint holds for sinks that are gone or have another target")
 	f.BoolVar(&how.TakeOver, "take-over", false, "take targets from another job")
 	f.BoolVar(&how.Continue, "continue", false, "go on with a finished job from its positions")
 	return c

@@ -10,6 +10,7 @@ import (
 	"github.com/streamsql/streamsql/connectors"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/internal/stream"
+	"github.com/streamsql/streamsql/planner/plan"
 )
 
 // attempt is one run of a job, from a checkpoint until it ends or fails.
@@ -22,8 +23,14 @@ type attempt struct {
 	graph *graph
 
 	restored *checkpoint.Manifest // nil for none
-	kept     []*checkpoint.Manifest
-	next     stream.Epoch
+	// carry is set when another plan made what is restored. predecessor has the sinks of
+	// that plan open when something of it is to be committed, and heir is the attempt that
+	// a predecessor works for.
+	carry             *plan.Carry
+	predecessor, heir *attempt
+
+	kept []*checkpoint.Manifest
+	next stream.Epoch
 
 	tasks   []*task // the common part of every task
 	actors  []actor
@@ -161,25 +168,32 @@ func (a *attempt) openSinks(ctx context.Context) error {
 		if n.Sink == nil {
 			continue
 		}
-		c, err := a.connector(n.Sink.Connector, n.Sink.Pos)
-		if err != nil {
+		if err := a.openSink(ctx, n); err != nil {
 			return err
 		}
-		options, err := a.resolve(c, n.Sink.Options)
-		if err != nil {
-			return err
-		}
-		target, err := c.OpenSink(ctx, connectors.Config{Node: n.ID, Table: n.Sink.Table, Options: options, Format: n.Sink.Format,
-			Schema: n.Sink.Columns, Key: n.Sink.Key, Parallelism: a.graph.par[n.ID], Env: a.cfg.Env})
-		if err != nil {
-			return at(n.Sink.Pos, err)
-		}
-		a.closers = append(a.closers, target.Close)
-		if err := target.Check(ctx); err != nil {
-			return at(n.Sink.Pos, err)
-		}
-		a.sinks = append(a.sinks, &openSink{node: n.ID, target: target})
 	}
+	return nil
+}
+
+func (a *attempt) openSink(ctx context.Context, n *plan.Node) error {
+	c, err := a.connector(n.Sink.Connector, n.Sink.Pos)
+	if err != nil {
+		return err
+	}
+	options, err := a.resolve(c, n.Sink.Options)
+	if err != nil {
+		return err
+	}
+	target, err := c.OpenSink(ctx, connectors.Config{Node: n.ID, Table: n.Sink.Table, Options: options, Format: n.Sink.Format,
+		Schema: n.Sink.Columns, Key: n.Sink.Key, Parallelism: a.graph.par[n.ID], Env: a.cfg.Env})
+	if err != nil {
+		return at(n.Sink.Pos, err)
+	}
+	a.closers = append(a.closers, target.Close)
+	if err := target.Check(ctx); err != nil {
+		return at(n.Sink.Pos, err)
+	}
+	a.sinks = append(a.sinks, &openSink{node: n.ID, target: target})
 	return nil
 }
 

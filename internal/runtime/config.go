@@ -39,6 +39,13 @@ type Config struct {
 	// ReplayIntoSinks lets a job start from a savepoint that is older than what its keyed
 	// sinks hold.
 	ReplayIntoSinks bool
+	// Carry says how a checkpoint is gone on with that another plan made, nil when this one
+	// did. An error forbids to start from it; what comes beside it still tells where its
+	// positions belong. nil when all checkpoints are of this plan.
+	Carry func(m *checkpoint.Manifest) (*plan.Carry, error)
+	// AbandonPending goes on without what a checkpoint holds for sinks that the plan no
+	// longer has, or whose target is another.
+	AbandonPending bool
 	// Continue starts a finished job again at its positions.
 	Continue bool
 	// Savepoint is the store of a savepoint to start from, when there is no checkpoint of

@@ -70,6 +70,9 @@ func (a *attempt) openDiversions(ctx context.Context) error {
 				d.aside = g
 			}
 		}
+		if d.group == nil || a.target(d.to.ID) == nil {
+			continue // abandoned
+		}
 		c := d.group.committer
 		if _, ok := c.(connectors.Keeper); !ok {
 			continue

@@ -109,12 +109,7 @@ func (g *graph) together(n *plan.Node) bool {
 }
 
 // schemaOf is the schema of an edge's rows.
-func schemaOf(p *plan.Plan, e plan.Edge) types.Schema {
-	if e.Port != plan.Rows {
-		return plan.DeadLetterSchema
-	}
-	return p.Nodes[e.From].Schema
-}
+func schemaOf(p *plan.Plan, e plan.Edge) types.Schema { return p.InputSchema(e) }
 
 // kindOf names what a node is.
 func kindOf(n *plan.Node) string {

@@ -25,7 +25,7 @@ func (a *attempt) recover(ctx context.Context) error {
 	for i := len(live) - 1; i >= 0; i-- {
 		m, sum, err := checkpoint.Load(ctx, a.cfg.Store, a.job, live[i])
 		if err == nil {
-			err = a.startFrom(ctx, m, sum, live[:i])
+			err = a.startFrom(ctx, due{m, sum}, live[:i])
 		}
 		if err == nil {
 			return a.loadKept(ctx, live[:i])
@@ -44,10 +44,13 @@ func (a *attempt) recover(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return a.build(ctx, m)
+		if a.carry, err = a.carryOf(m); err != nil {
+			return err
+		}
+		return a.build(ctx, adapt(a.carry, m))
 	}
 	for _, g := range a.groups {
-		if g.fence.Known && g.fence.Job == a.job && g.fence.Epoch > 0 {
+		if a.fence(g) > 0 {
 			return lostCheckpoints(g, 0)
 		}
 	}
@@ -55,23 +58,23 @@ func (a *attempt) recover(ctx context.Context) error {
 }
 
 // startFrom starts from a manifest; older are the epochs before it.
-func (a *attempt) startFrom(ctx context.Context, m *checkpoint.Manifest, sum string, older []stream.Epoch) error {
-	pending := make([][]due, len(a.groups))
-	for i, g := range a.groups {
-		var err error
-		if pending[i], err = a.checkFence(ctx, g, due{m, sum}, older); err != nil {
-			return err
-		}
-	}
-	if err := a.build(ctx, m); err != nil {
+func (a *attempt) startFrom(ctx context.Context, d due, older []stream.Epoch) (err error) {
+	if a.carry, err = a.carryOf(d.m); err != nil {
 		return err
 	}
-	for i, g := range a.groups {
-		if err := a.redeliver(ctx, g); err != nil {
+	pending, err := a.pendingCommits(ctx, d, older)
+	if err != nil {
+		return err
+	}
+	if err := a.build(ctx, adapt(a.carry, d.m)); err != nil {
+		return err
+	}
+	for _, p := range pending {
+		if err := p.by.redeliver(ctx, p.g); err != nil {
 			return err
 		}
-		for _, d := range pending[i] {
-			if err := a.commit(ctx, g, d.m, d.sum); err != nil {
+		for _, d := range p.due {
+			if err := p.by.commit(ctx, p.g, d.m, d.sum); err != nil {
 				return fmt.Errorf("commit of epoch %d, left pending: %w", d.m.Epoch, err)
 			}
 		}
@@ -90,10 +93,7 @@ type due struct {
 // fence to the newest one, of which there are no more than may have been pending.
 func (a *attempt) checkFence(ctx context.Context, g *group, newest due, older []stream.Epoch) ([]due, error) {
 	m := newest.m
-	at := g.fence.Epoch
-	if !g.fence.Known || g.fence.Job != a.job {
-		at = 0
-	}
+	at := a.fence(g)
 	if at > m.Epoch {
 		return nil, lostCheckpoints(g, m.Epoch)
 	}
@@ -121,6 +121,14 @@ func (a *attempt) checkFence(ctx context.Context, g *group, newest due, older []
 	return chain, nil
 }
 
+// fence is the epoch that a group shows of the job, 0 for none.
+func (a *attempt) fence(g *group) stream.Epoch {
+	if !g.fence.Known || g.fence.Job != a.job {
+		return 0
+	}
+	return g.fence.Epoch
+}
+
 func lostCheckpoints(g *group, e stream.Epoch) error {
 	return sqlerr.New(sqlerr.CodeFenced, 0, "target %s already shows epoch %d and the newest checkpoint is %d", g.name, g.fence.Epoch, e).
 		WithDetail("Going on from there would write epochs %d to %d a second time.", e+1, g.fence.Epoch).
@@ -130,9 +138,7 @@ func lostCheckpoints(g *group, e stream.Epoch) error {
 func (a *attempt) highestFence() stream.Epoch {
 	var e stream.Epoch
 	for _, g := range a.groups {
-		if g.fence.Known && g.fence.Job == a.job {
-			e = max(e, g.fence.Epoch)
-		}
+		e = max(e, a.fence(g))
 	}
 	return e
 }
@@ -140,7 +146,7 @@ func (a *attempt) highestFence() stream.Epoch {
 // fencedAt reports whether a sink shows the epoch.
 func (a *attempt) fencedAt(e stream.Epoch) bool {
 	for _, g := range a.groups {
-		if g.fence.Known && g.fence.Job == a.job && g.fence.Epoch >= e {
+		if a.fence(g) >= e {
 			return true
 		}
 	}
@@ -155,7 +161,11 @@ func (a *attempt) loadKept(ctx context.Context, older []stream.Epoch) error {
 			a.cfg.Logger.Warn("older checkpoint cannot be read", "job", a.cfg.Name, "epoch", e, "error", err)
 			continue
 		}
-		a.kept = append(a.kept, m)
+		c, err := a.carryOf(m)
+		if c == nil && err != nil {
+			return err
+		}
+		a.kept = append(a.kept, adapt(c, m))
 	}
 	a.kept = append(a.kept, a.restored)
 	return nil
@@ -197,10 +207,13 @@ func (a *attempt) restoreNode(ctx context.Context, n *chainNode, t *task, m *che
 	if len(parts) == 0 {
 		return nil
 	}
-	if err := n.op.State().Restore(t.groups, m.Groups, parts); err != nil {
+	same, err := a.restoreState(n, t.groups, m.Groups, parts)
+	if err != nil {
 		return fmt.Errorf("restore %s from checkpoint %d: %w", nodeName(n.plan), m.Epoch, err)
 	}
-	n.chainBlobs = exact
+	if same {
+		n.chainBlobs = exact
+	}
 	return nil
 }
 

@@ -81,8 +81,15 @@ func (a *attempt) restoreCounts(m *checkpoint.Manifest) {
 	}
 }
 
-// count gives the counters of a node's first subtask.
+// count gives the counters of a node's first subtask. A predecessor's are those of the
+// node that goes on, or nobody's.
 func (a *attempt) count(node int) *counters {
+	if a.heir != nil {
+		if id := a.heir.heirOf(node); id >= 0 {
+			return a.heir.count(id)
+		}
+		return &counters{}
+	}
 	for _, t := range a.tasks {
 		for _, n := range t.chain.nodes {
 			if n.plan.ID == node && t.id.Subtask == 0 {

@@ -28,17 +28,35 @@ func (a *attempt) checkTargets(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		for _, was := range m.Sinks {
-			for _, s := range a.sinks {
-				if s.node != was.Node || s.target.Group() == was.Target {
-					continue
-				}
-				return sqlerr.New(sqlerr.CodeFenced, a.cfg.Plan.Nodes[s.node].Sink.Pos, "the sink's target is not the one of checkpoint %d", m.Epoch).
-					WithDetail("The checkpoint belongs to %s, the target is %s.", was.Target, s.target.Group()).
-					WithHint("Start with --fresh to begin anew in the new target.")
-			}
+		if a.carry, err = a.carryOf(m); err != nil {
+			return err
 		}
-		return nil
+		if err := a.sameTargets(m); err != nil || a.carry == nil {
+			return err
+		}
+		chain := []*checkpoint.Manifest{m}
+		for k := i - 1; k >= 0 && len(chain) < a.cfg.Settings.MaxPendingCommits; k-- {
+			if m, _, err = checkpoint.Load(ctx, a.cfg.Store, a.job, live[k]); err != nil {
+				return err
+			}
+			chain = append(chain, m)
+		}
+		return a.openPredecessor(ctx, chain)
+	}
+	return nil
+}
+
+// sameTargets compares the targets of the sinks that go on with those of a checkpoint.
+func (a *attempt) sameTargets(m *checkpoint.Manifest) error {
+	for _, was := range m.Sinks {
+		id := a.heirOf(was.Node)
+		t := a.target(id)
+		if t == nil || t.Group() == was.Target || a.cfg.AbandonPending {
+			continue
+		}
+		return sqlerr.New(sqlerr.CodeFenced, a.cfg.Plan.Nodes[id].Sink.Pos, "the sink's target is not the one of checkpoint %d", m.Epoch).
+			WithDetail("The checkpoint belongs to %s, the target is %s.", was.Target, t.Group()).
+			WithHint("Start with --fresh to begin anew in the new target, or with --abandon-pending to go on in it without what the old one holds and has still to get.")
 	}
 	return nil
 }
