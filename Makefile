@@ -6,7 +6,7 @@ BIN     := $(BUILD)/streamsql
 TAGS    := streamsqltest
 PKGS    := ./...
 
-.PHONY: help build demo demo-postgres test race lint golden fuzz bench docs postgres clean
+.PHONY: help build demo demo-postgres test race lint golden fuzz bench docs postgres pgbouncer clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "%-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -25,10 +25,13 @@ demo-postgres: build postgres ## the same into a private PostgreSQL, started for
 postgres:
 	@sh scripts/postgres.sh >/dev/null
 
-test: postgres ## every test, with real PostgreSQL and NATS servers
+pgbouncer:
+	@sh scripts/pgbouncer.sh >/dev/null
+
+test: postgres pgbouncer ## every test, with real PostgreSQL and NATS servers
 	$(GO) test -tags $(TAGS) $(PKGS)
 
-race: postgres ## the tests under the race detector; those of tests/crash run another process
+race: postgres pgbouncer ## the tests under the race detector; those of tests/crash run another process
 	$(GO) test -race -tags $(TAGS) $$($(GO) list $(PKGS) | grep -v /tests/crash)
 
 lint: ## gofmt, go vet, staticcheck

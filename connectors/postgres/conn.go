@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"strings"
 	"time"
 
 	"github.com/lib/pq"
@@ -60,13 +61,28 @@ func (dialer) DialContext(ctx context.Context, network, address string) (net.Con
 // openDB makes a pool; it connects on first use. Nothing here lets database/sql
 // repeat a statement on another connection: work runs on one *sql.Conn.
 func openDB(dsn string) (*sql.DB, error) {
-	c, err := pq.NewConnector(dsn)
+	c, err := connector(dsn)
+	if err != nil {
+		return nil, err
+	}
+	return sql.OpenDB(impatient{c}), nil
+}
+
+// connector makes connections that bind values in binary, each statement in one round
+// trip: nothing is prepared that a pooler would have to know.
+func connector(dsn string) (*pq.Connector, error) {
+	cfg, err := pq.NewConfig(dsn)
 	if err != nil {
 		return nil, sqlerr.New(sqlerr.CodeOption, 0, "the PostgreSQL connection options are not valid").
 			WithHint("Check url, user and sslmode; libpq's keywords and URLs are accepted.")
 	}
+	cfg.BinaryParameters = true
+	c, err := pq.NewConnectorConfig(cfg)
+	if err != nil {
+		return nil, err
+	}
 	c.Dialer(dialer{})
-	return sql.OpenDB(impatient{c}), nil
+	return c, nil
 }
 
 // link is one connection that is made anew after it broke.
@@ -95,6 +111,28 @@ func (l *link) drop() {
 	_ = l.conn.Raw(func(any) error { return driver.ErrBadConn })
 	_ = l.conn.Close()
 	l.conn = nil
+}
+
+// probe tells a pooler that gives no connection for the length of a transaction, and
+// ends it instead, from a database that is away: single statements succeed.
+func (l *link) probe(ctx context.Context) error {
+	for range 3 {
+		c, err := l.get(ctx)
+		if err != nil {
+			return err
+		}
+		if _, err := c.ExecContext(ctx, "SELECT 1"); err != nil {
+			l.drop()
+			return classify(err, "connect to PostgreSQL")
+		}
+		err = transact(ctx, c, func(*transaction) error { return nil })
+		if sqlerr.CodeOf(err) != sqlerr.CodeConnection {
+			return err
+		}
+		l.drop()
+	}
+	return &sqlerr.Error{Class: sqlerr.User, Code: sqlerr.CodeNotReady, Msg: "PostgreSQL ends the connection when a transaction begins",
+		Hint: "A pooler before the database must keep a connection for a whole transaction: set its pool_mode to transaction or session."}
 }
 
 // run calls do on a connection until it succeeds or fails for good. Between tries it
@@ -150,6 +188,8 @@ func classify(err error, act string) *sqlerr.Error {
 	code := string(pe.Code)
 	e := &sqlerr.Error{Class: sqlerr.User, Code: code, Msg: act + ": " + pe.Message, Detail: pe.Detail, Hint: pe.Hint}
 	switch {
+	case code == "08P01" && strings.HasPrefix(pe.Message, "unsupported startup parameter"):
+		e.Hint = "The pooler before the database refuses a parameter of the url: leave it out, or add its name to the pooler's ignore_startup_parameters."
 	case code[:2] == "28":
 		e.Code = sqlerr.CodeAuth
 	case code == "42501" && e.Hint == "":

@@ -20,7 +20,7 @@ func Connector() connectors.Connector {
 		Doc:  "PostgreSQL tables: upserts by primary key, or rows applied with the checkpoint in one transaction",
 		Options: []connectors.Option{
 			{Name: "url", Aliases: []string{"dsn"}, Type: connectors.OptSecret,
-				Doc: "a libpq URL or keywords; PG* variables and .pgpass fill in what is missing"},
+				Doc: "a libpq URL or keywords; PG* variables and .pgpass fill in what is missing; a pooler before the database has to be in transaction or session mode"},
 			{Name: "user", Aliases: []string{"username"}, Type: connectors.OptString, Doc: "user name, when not in the url"},
 			{Name: "password", Type: connectors.OptSecret, Doc: "password, when not in the url"},
 			{Name: "schema", Aliases: []string{"schema-name", "schema.name"}, Type: connectors.OptString, Default: "public", Doc: "schema of the table"},
@@ -66,7 +66,7 @@ func capabilities(o map[string]string, hasKey bool) (connectors.Capabilities, er
 // ours gives the connection parameters that we set unless the user did. The sslmode is
 // libpq's default, which the driver does not share.
 func ours() [][2]string {
-	p := [][2]string{{"binary_parameters", "yes"}, {"connect_timeout", "10"}, {"fallback_application_name", "streamsql"}}
+	p := [][2]string{{"connect_timeout", "10"}, {"fallback_application_name", "streamsql"}}
 	if os.Getenv("PGSSLMODE") == "" {
 		p = append(p, [2]string{"sslmode", "prefer"})
 	}

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lib/pq"
-
 	"github.com/streamsql/streamsql/connectors"
 	"github.com/streamsql/streamsql/internal/pgtest"
 	"github.com/streamsql/streamsql/internal/sqlerr"
@@ -51,7 +49,7 @@ func watch(t *testing.T, s *sink, after func(stmt string, err error) error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := pq.NewConnector(text)
+	c, err := connector(text)
 	if err != nil {
 		t.Fatal(err)
 	}

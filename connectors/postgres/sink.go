@@ -43,6 +43,9 @@ func openSink(_ context.Context, cfg connectors.Config) (connectors.Sink, error)
 func (s *sink) Check(ctx context.Context) error {
 	l := &link{db: s.db}
 	defer l.drop()
+	if err := l.probe(ctx); err != nil {
+		return err
+	}
 	c, err := l.get(ctx)
 	if err != nil {
 		return err

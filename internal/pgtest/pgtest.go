@@ -44,6 +44,18 @@ func Start(t testing.TB, settings ...string) *Server {
 	return &Server{Cluster: c, DSN: c.DSN()}
 }
 
+// Pooler starts pgbouncer before the server, in transaction mode unless settings say
+// otherwise; it ends with the test.
+func (s *Server) Pooler(t testing.TB, settings ...string) *pgcluster.Pooler {
+	t.Helper()
+	p, err := s.StartPooler(context.Background(), settings...)
+	if err != nil {
+		t.Fatalf("start a pooler: %v", err)
+	}
+	t.Cleanup(func() { _ = p.Kill() })
+	return p
+}
+
 // Open returns a connection pool that is closed with the test.
 func (s *Server) Open(t testing.TB) *sql.DB {
 	t.Helper()
