@@ -97,6 +97,6 @@ func (c *Coordinator) finishIfDone() {
 	if !last.Stopped && !last.Finished || c.cur != nil || c.saving || c.Pending() > 0 {
 		return
 	}
-	c.do(Finish{Stopped: last.Stopped})
+	c.do(Finish{Stopped: last.Stopped, Manifest: last})
 	c.done = true
 }

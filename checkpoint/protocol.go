@@ -160,8 +160,12 @@ type Savepoint struct {
 	Path     string
 }
 
-// Finish ends the job in success: Stopped on request, or its input has ended.
-type Finish struct{ Stopped bool }
+// Finish ends the job in success: Stopped on request, or its input has ended. Manifest is
+// its last.
+type Finish struct {
+	Stopped  bool
+	Manifest *Manifest
+}
 
 // Fail ends the attempt.
 type Fail struct{ Err error }

@@ -50,7 +50,8 @@ type attempt struct {
 	failed   bool
 	finished bool
 	stopped  bool
-	ended    func() // called once, when failed or finished
+	last     *checkpoint.Manifest // of a job that has ended well
+	ended    func()               // called once, when failed or finished
 }
 
 // openSink is a sink node with its target.

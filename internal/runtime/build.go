@@ -278,7 +278,10 @@ func (a *attempt) openSource(ctx context.Context, t *sourceTask, n *plan.Node) (
 	if err != nil {
 		return nil, err
 	}
-	cfg := connectors.Config{Table: t.src.Table, Options: options, Format: t.src.Format,
+	if err := a.resetStart(t.src, c, options); err != nil {
+		return nil, err
+	}
+	cfg := connectors.Config{Node: n.ID, Owner: a.owner(), Table: t.src.Table, Options: options, Format: t.src.Format,
 		Subtask: t.id.Subtask, Parallelism: t.par, Env: a.cfg.Env}
 	var cols []format.Column
 	for _, r := range t.src.Read {
@@ -312,8 +315,9 @@ func (a *attempt) openSource(ctx context.Context, t *sourceTask, n *plan.Node) (
 func (a *attempt) openSplit(ctx context.Context, t *sourceTask, d *decoding, s connectors.Split, old checkpoint.SplitState, known bool) error {
 	sp := &split{conn: s, wm: types.MinTime, lastRow: a.now()}
 	if known {
-		sp.wm, sp.ended = old.Watermark, old.Ended && !a.cfg.Continue
-		if old.Position != nil {
+		reset := a.resets(t.src.Table)
+		sp.wm, sp.ended = old.Watermark, old.Ended && !a.cfg.Continue && !reset
+		if old.Position != nil && !reset {
 			sp.pos = connectors.Position(old.Position)
 		}
 	}

@@ -46,6 +46,11 @@ type Config struct {
 	// AbandonPending goes on without what a checkpoint holds for sinks that the plan no
 	// longer has, or whose target is another.
 	AbandonPending bool
+	// ResetSource gives tables another position than that of the checkpoint, in the form of
+	// their option "start". The next checkpoint records it.
+	ResetSource map[string]string
+	// Query leaves what is read where it is: the positions are kept nowhere.
+	Query bool
 	// Continue starts a finished job again at its positions.
 	Continue bool
 	// Savepoint is the store of a savepoint to start from, when there is no checkpoint of
@@ -62,6 +67,9 @@ type Config struct {
 	OnRestart func(err error, wait time.Duration)
 	// WatchEdge sees everything that travels; nil outside tests.
 	WatchEdge WatchEdge
+
+	first    uint64 // number of this run's first attempt, 0 until it is known
+	replaces string // id of the job whose name this one takes
 }
 
 // Restart is the restart strategy: exponential back-off from Initial to Max. Attempts

@@ -119,6 +119,7 @@ func (d *driver) act(act checkpoint.Action) {
 	case checkpoint.Release:
 		d.oneAtATime(1, act)
 	case checkpoint.Finish:
+		run.last = act.Manifest
 		run.end(nil, act.Stopped)
 	case checkpoint.Fail:
 		run.fail("", act.Err)

@@ -38,12 +38,12 @@ func Start(ctx context.Context, cfg Config) (*Job, error) {
 	cfg = cfg.withDefaults()
 	ctx, cancel := context.WithCancel(ctx)
 	j := &Job{cfg: cfg, cancel: cancel, done: make(chan struct{}), started: cfg.Clock.Now()}
-	id, bound, err := jobID(ctx, cfg)
+	id, old, bound, err := jobID(ctx, cfg)
 	if err != nil {
 		cancel()
 		return nil, err
 	}
-	j.id = id
+	j.id, j.cfg.replaces = id, old
 	x, err := j.prepare(ctx)
 	if err != nil && bound && external(err) {
 		// A job that has run before waits for what is away, as it would while running.
@@ -66,18 +66,18 @@ func Start(ctx context.Context, cfg Config) (*Job, error) {
 }
 
 // jobID finds the id that the name stands for, or makes one. A name that stands for an
-// older job moves to the new id only when all targets have taken it: a start that is
-// refused must leave the way back.
-func jobID(ctx context.Context, cfg Config) (id string, bound bool, err error) {
-	old, err := checkpoint.JobOf(ctx, cfg.Store, cfg.Name)
+// older job (old) moves to the new id only when all targets have taken it: a start that
+// is refused must leave the way back.
+func jobID(ctx context.Context, cfg Config) (id, old string, bound bool, err error) {
+	old, err = checkpoint.JobOf(ctx, cfg.Store, cfg.Name)
 	if err != nil || old != "" && !cfg.Fresh {
-		return old, true, err
+		return old, "", true, err
 	}
 	id = checkpoint.NewID()
 	if old != "" {
-		return id, false, nil
+		return id, old, false, nil
 	}
-	return id, true, checkpoint.BindName(ctx, cfg.Store, cfg.Name, id)
+	return id, "", true, checkpoint.BindName(ctx, cfg.Store, cfg.Name, id)
 }
 
 // Latest gives the newest checkpoint of the job called name, nil when there is none:
@@ -130,6 +130,9 @@ func (j *Job) prepare(ctx context.Context) (*running, error) {
 	a, err := newAttempt(actx, j.cfg, j.id, r.exec, j.cfg.Clock.Now())
 	if a.n > 0 {
 		j.last = a.n
+		if j.cfg.first == 0 {
+			j.cfg.first = a.n
+		}
 	}
 	if err != nil {
 		cancel()
@@ -165,6 +168,9 @@ func (a *attempt) open(ctx context.Context) error {
 	if a.graph, err = newGraph(a.cfg.Plan, a.cfg.Parallelism); err != nil {
 		return err
 	}
+	if err := a.checkResets(); err != nil {
+		return err
+	}
 	if a.n, err = checkpoint.NewAttempt(ctx, a.cfg.Store, a.job); err != nil {
 		return err
 	}
@@ -181,9 +187,13 @@ func (a *attempt) open(ctx context.Context) error {
 		return err
 	}
 	if a.restored != nil && a.restored.Finished && !a.cfg.Continue {
+		a.finishSources(ctx, a.restored)
 		return ErrFinished
 	}
-	return a.newCoordinator()
+	if err := a.newCoordinator(); err != nil {
+		return err
+	}
+	return a.reserve(ctx)
 }
 
 // ErrFinished is returned by Start for a job whose bounded input was read to its end
@@ -239,6 +249,9 @@ func (j *Job) runOnce(ctx context.Context, r *running) (stopped bool, err error)
 	r.cancel()
 	r.exec.wg.Wait()
 	if r.endedWell() {
+		if r.last.Finished {
+			r.finishSources(ctx, r.last)
+		}
 		rctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 		r.relinquish(rctx)
 		cancel()

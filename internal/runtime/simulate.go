@@ -33,10 +33,11 @@ func (s *stepper) decode(f func()) {
 // Simulate prepares an attempt of the job at the given time, as Start does.
 func Simulate(ctx context.Context, cfg Config, now int64) (*Simulation, error) {
 	cfg = cfg.withDefaults()
-	id, bound, err := jobID(ctx, cfg)
+	id, old, bound, err := jobID(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
+	cfg.replaces = old
 	s := &Simulation{exec: &stepper{}, ctx: ctx}
 	if s.a, err = newAttempt(ctx, cfg, id, s.exec, now); err != nil {
 		return nil, err
