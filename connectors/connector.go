@@ -84,6 +84,8 @@ type Config struct {
 	Fields  []string     // source: payload field per column
 	Meta    []string     // source: metadata keys wanted, in order
 	Key     []int        // sink: PRIMARY KEY
+	// Declared are all columns of a sink's table; nil when they are Schema.
+	Declared types.Schema
 	// Node is the plan node that opens the table: two nodes of a job may open one table.
 	Node int
 	// Owner is the job that reads; its zero value is a query, which leaves what it reads

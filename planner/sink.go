@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/streamsql/streamsql/internal/catalog"
@@ -51,6 +52,14 @@ func insertSink(b *bind.Binder, ins *parser.Insert, source string, snap *catalog
 	}
 	for _, k := range def.Key {
 		s.Key = append(s.Key, target.Index(k))
+	}
+	for _, c := range def.Columns {
+		if c.Computed == "" && !c.Virtual {
+			s.Declared = append(s.Declared, c.Column)
+		}
+	}
+	if slices.Equal(s.Declared.Names(), target.Names()) {
+		s.Declared = nil
 	}
 	return s, nil
 }

@@ -41,7 +41,7 @@ func (b *builder) sink(s *logical.Sink) error {
 		Schema: s.Target, Time: -1,
 		Sink: &plan.Sink{
 			Table: s.Table, Connector: s.Connector, Options: s.Options, Format: s.Format,
-			Columns: s.Target, Key: s.Key, Mode: sinkMode(s, info.final), OnError: s.OnError, Pos: s.Pos,
+			Columns: s.Target, Declared: s.Declared, Key: s.Key, Mode: sinkMode(s, info.final), OnError: s.OnError, Pos: s.Pos,
 		},
 	}
 	if node.Sink.OnError == "" {

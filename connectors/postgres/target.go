@@ -68,10 +68,15 @@ func missing(ctx context.Context, c *sql.Conn, t *target, cfg connectors.Config)
 	return e
 }
 
-// createTable is the DDL for the declared table.
+// createTable is the DDL for the declared table, with the columns that this sink does
+// not write too.
 func createTable(t *target, cfg connectors.Config) string {
 	var parts []string
-	for _, c := range cfg.Schema {
+	declared := cfg.Declared
+	if declared == nil {
+		declared = cfg.Schema
+	}
+	for _, c := range declared {
 		p := quote(c.Name) + " " + sqlType(c.Type)
 		if c.NotNull {
 			p += " NOT NULL"

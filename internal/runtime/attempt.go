@@ -186,7 +186,7 @@ func (a *attempt) openSink(ctx context.Context, n *plan.Node) error {
 		return err
 	}
 	target, err := c.OpenSink(ctx, connectors.Config{Node: n.ID, Table: n.Sink.Table, Options: options, Format: n.Sink.Format,
-		Schema: n.Sink.Columns, Key: n.Sink.Key, Parallelism: a.graph.par[n.ID], Env: a.cfg.Env})
+		Schema: n.Sink.Columns, Declared: n.Sink.Declared, Key: n.Sink.Key, Parallelism: a.graph.par[n.ID], Env: a.cfg.Env})
 	if err != nil {
 		return at(n.Sink.Pos, err)
 	}

@@ -15,6 +15,7 @@ type Sink struct {
 	Options   map[string]string
 	Format    string
 	Target    types.Schema // columns written, for the input columns in order
+	Declared  types.Schema // all columns of the table, nil when they are Target
 	Key       []int        // PRIMARY KEY, as positions in Target
 	OnError   string
 	// DeadLetters is the table for rows that the target refuses, "" for none.

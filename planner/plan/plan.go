@@ -238,8 +238,10 @@ type Sink struct {
 	Format    string            `json:"format,omitempty"`
 	// Columns are the target's columns for the input columns, in order.
 	Columns types.Schema `json:"columns"`
-	Key     []int        `json:"key,omitempty"` // PRIMARY KEY, as positions in Columns
-	Mode    SinkMode     `json:"mode"`
+	// Declared are all columns of the table; nil when they are Columns.
+	Declared types.Schema `json:"declared,omitempty"`
+	Key      []int        `json:"key,omitempty"` // PRIMARY KEY, as positions in Columns
+	Mode     SinkMode     `json:"mode"`
 	// Why says what decided the mode.
 	Why     string     `json:"why,omitempty"`
 	OnError string     `json:"on_error,omitempty"`

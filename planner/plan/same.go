@@ -9,7 +9,7 @@ import (
 // text, what the planner says about the plan, and how connectors and broken rows are
 // dealt with. They mean nothing to what the state holds.
 var looks = map[string]bool{"pos": true, "notices": true, "order_sensitive": true, "guarantee": true, "why": true, "options": true, "on_error": true,
-	"late_rows": true, "idle_timeout": true}
+	"late_rows": true, "declared": true, "idle_timeout": true}
 
 // Same reports that two plans compute the same from the same tables, so that state made
 // by one can be gone on with by the other.
