@@ -3,6 +3,8 @@ package parser
 import (
 	"strconv"
 	"strings"
+
+	"github.com/streamsql/streamsql/internal/types"
 )
 
 // Format prints an expression with brackets round every operation, in PostgreSQL's
@@ -59,6 +61,10 @@ func (op BinaryOp) String() string { return binarySymbols[op] }
 // String gives the operator's spelling.
 func (op UnaryOp) String() string { return [...]string{OpNeg: "-", OpPlus: "+", OpNot: "NOT"}[op] }
 
+func intervalText(v types.IntervalValue) string {
+	return QuoteString(string(types.AppendInterval(nil, v)))
+}
+
 func notWord(not bool) string {
 	if not {
 		return " NOT"
@@ -87,7 +93,7 @@ func (w *writer) expr(e Expr) {
 	case *TypedLit:
 		w.put("CAST(", QuoteString(e.Value), " AS ", e.Type.String(), ")")
 	case *IntervalLit:
-		w.put("INTERVAL ", QuoteString(FormatInterval(e.Value)))
+		w.put("INTERVAL ", intervalText(e.Value))
 	case *UnitLit:
 		w.put(e.Unit)
 	case *UnaryExpr:

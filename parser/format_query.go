@@ -32,11 +32,11 @@ func (w *writer) query(q *Query) {
 		case EmitOnWindowClose:
 			w.put(" EMIT ON WINDOW CLOSE")
 		case EmitEvery:
-			w.put(" EMIT EVERY INTERVAL ", QuoteString(FormatInterval(q.Emit.Every)))
+			w.put(" EMIT EVERY INTERVAL ", intervalText(q.Emit.Every))
 		}
 	}
 	if q.Lateness != nil {
-		w.put(" WITH LATENESS INTERVAL ", QuoteString(FormatInterval(q.Lateness.Value)))
+		w.put(" WITH LATENESS INTERVAL ", intervalText(q.Lateness.Value))
 	}
 }
 

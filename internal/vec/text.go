@@ -28,7 +28,7 @@ func AppendText(dst []byte, v *Vector, i int) []byte {
 	case types.PInt128:
 		return v.I128[i].AppendDecimal(dst, int(v.Type.Scale))
 	case types.PInterval:
-		return AppendInterval(dst, v.Iv[i])
+		return types.AppendInterval(dst, v.Iv[i])
 	}
 	if v.Type.Kind == types.Bytes {
 		return appendHex(dst, v.Bytes(i))
@@ -51,7 +51,7 @@ func AppendValueText(dst []byte, x types.Value) []byte {
 	case types.PInt128:
 		return x.Dec.AppendDecimal(dst, int(x.Type.Scale))
 	case types.PInterval:
-		return AppendInterval(dst, x.Iv)
+		return types.AppendInterval(dst, x.Iv)
 	}
 	if x.Type.Kind == types.Bytes {
 		return appendHex(dst, []byte(x.S))
@@ -227,6 +227,18 @@ func ParseBool(s []byte) (bool, Fault) {
 		return false, Fine
 	}
 	return false, BadSyntax
+}
+
+// ParseInterval reads PostgreSQL's forms of an interval, a bare number as seconds.
+func ParseInterval(s []byte) (types.IntervalValue, Fault) {
+	v, err := types.ParseInterval(string(s), types.NoUnit, types.NoUnit)
+	switch err {
+	case nil:
+		return v, Fine
+	case types.ErrIntervalRange:
+		return v, OutOfRange
+	}
+	return v, BadSyntax
 }
 
 // ParseUUID reads a UUID with or without hyphens after each four digits and braces,
