@@ -4,7 +4,6 @@ import (
 	"regexp"
 	"slices"
 
-	"github.com/streamsql/streamsql/connectors"
 	"github.com/streamsql/streamsql/internal/catalog"
 	"github.com/streamsql/streamsql/parser"
 )
@@ -19,10 +18,8 @@ func (e *Engine) hideSecrets(t *catalog.Table) string {
 	conn, _ := e.connector(nil)(name.Value)
 	var secrets []string
 	for _, o := range t.Options {
-		for _, d := range conn.Options {
-			if d.Type == connectors.OptSecret && (o.Key == d.Name || slices.Contains(d.Aliases, o.Key)) && !unresolved.MatchString(o.Value) {
-				secrets = append(secrets, o.Value)
-			}
+		if conn.Secret(o.Key) && !unresolved.MatchString(o.Value) {
+			secrets = append(secrets, o.Value)
 		}
 	}
 	sql := t.SQL

@@ -39,9 +39,9 @@ func (e *Engine) refuseSecrets(spec jobSpec) error {
 // isSecret reports an option that is nothing but a secret; a url may hold one.
 func isSecret(c connectors.Connector, key string) bool {
 	for _, o := range c.Options {
-		if o.Name == key || slices.Contains(o.Aliases, key) {
-			return o.Type == connectors.OptSecret && o.Name != "url"
+		if o.Name == "url" && slices.Contains(o.Aliases, key) {
+			return false
 		}
 	}
-	return false
+	return key != "url" && c.Secret(key)
 }

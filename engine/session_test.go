@@ -13,7 +13,6 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"github.com/streamsql/streamsql/engine"
-	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/internal/vec"
 )
 
@@ -45,7 +44,7 @@ func execAll(s *engine.Session, text string) string {
 	defer cancel()
 	script, err := s.Parse(text)
 	if err != nil {
-		return sqlerr.Render(err, text)
+		return engine.Render(err, text)
 	}
 	var out strings.Builder
 	for i := range script.Statements {
@@ -54,7 +53,7 @@ func execAll(s *engine.Session, text string) string {
 			err = describe(ctx, &out, r)
 		}
 		if err != nil {
-			return out.String() + sqlerr.Render(err, text)
+			return out.String() + engine.Render(err, text)
 		}
 	}
 	return out.String()

@@ -119,7 +119,7 @@ func (sh *shell) report(err error, src source) error {
 		fmt.Fprintln(sh.Err, "cancelled")
 	default:
 		text, shown := src.place(err)
-		fmt.Fprint(sh.Err, sqlerr.Render(shown, text))
+		fmt.Fprint(sh.Err, engine.Render(shown, text))
 	}
 	if sh.StopOnError && !sh.interactive {
 		var ran ranError

@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/streamsql/streamsql/engine"
 	"github.com/streamsql/streamsql/internal/crashpoint"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/parser"
@@ -93,7 +94,7 @@ func (a *app) show(err error, src string, code int) error {
 		return nil
 	}
 	if !repl.OutputClosed(err) {
-		fmt.Fprint(a.stderr, sqlerr.Render(err, src))
+		fmt.Fprint(a.stderr, engine.Render(err, src))
 	}
 	return shownError{err, code}
 }

@@ -18,7 +18,7 @@ type RowError struct {
 	Payload int    // index in the call
 	Field   string // column's field, "" when the text itself is broken
 	Code    string
-	Msg     string
+	Msg     string // names the field
 }
 
 // Decoder turns payloads into rows. It holds scratch memory: one goroutine uses it at

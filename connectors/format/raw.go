@@ -1,6 +1,8 @@
 package format
 
 import (
+	"fmt"
+
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/internal/types"
 	"github.com/streamsql/streamsql/internal/vec"
@@ -48,7 +50,7 @@ func (d *rawDecoder) Decode(payloads [][]byte, out *vec.Batch, origin []int32, e
 			c := &d.cols[0]
 			e := vec.TextError(c.Type, b, f)
 			d.undo(d.row)
-			errs = append(errs, RowError{Payload: p, Field: c.Field, Code: e.Code, Msg: e.Msg})
+			errs = append(errs, RowError{Payload: p, Field: c.Field, Code: e.Code, Msg: fmt.Sprintf("field %q: %s", c.Field, e.Msg)})
 			continue
 		}
 		d.row++

@@ -350,8 +350,12 @@ func (n *chainNode) rowFailed(b *vec.Batch, e expr.RowError) error {
 			n.errs.add(letter{table: n.plan.Role, code: e.Code, msg: e.Msg, payload: rowJSON(n.inputSchema(b), b, int(e.Row))})
 		}
 	default:
-		return sqlerr.New(e.Code, e.Pos, "%s", e.Msg).
-			WithDetail("The row is %s.", rowJSON(n.inputSchema(b), b, int(e.Row))).
+		err := sqlerr.New(e.Code, e.Pos, "%s", e.Msg)
+		schema := n.inputSchema(b)
+		if len(schema) == 1 && schema[0].Name == "" {
+			return err // a SELECT without FROM has read nothing
+		}
+		return err.WithDetail("The row is %s.", rowJSON(schema, b, int(e.Row))).
 			WithHint("Set 'on.error' = 'skip' or 'dead-letter' to go on without such rows.")
 	}
 	n.count.codes.add(e.Code, 1)

@@ -3,7 +3,6 @@ package runtime
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 
 	"github.com/streamsql/streamsql/checkpoint"
 	"github.com/streamsql/streamsql/connectors"
@@ -255,10 +254,6 @@ func (t *sourceTask) rowFailed(s *split, c *connectors.Chunk, f *failure) error 
 				split: s.conn.ID, position: position, payload: f.text})
 		}
 	default:
-		err := sqlerr.New(f.code, t.src.Pos, "table %q: %s", t.src.Table, f.msg)
-		if f.field != "" {
-			err.Msg = fmt.Sprintf("table %q, field %q: %s", t.src.Table, f.field, f.msg)
-		}
 		where := "split " + s.conn.ID
 		if subject != "" {
 			where = subject
@@ -266,7 +261,8 @@ func (t *sourceTask) rowFailed(s *split, c *connectors.Chunk, f *failure) error 
 		if position != "" {
 			where += " at " + position
 		}
-		return err.WithDetail("The row is in %s.", where).
+		return sqlerr.New(f.code, t.src.Pos, "table %q: %s", t.src.Table, f.msg).
+			WithDetail("The row is in %s.", where).
 			WithHint("Set 'on.error' = 'skip' or 'dead-letter' to go on without such rows.")
 	}
 	head.count.codes.add(f.code, 1)

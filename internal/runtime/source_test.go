@@ -269,6 +269,12 @@ func TestSourceFails(t *testing.T) {
 	if e := sqlerr.As(err); !strings.Contains(e.Detail, "feed at 1") {
 		t.Errorf("detail %q", e.Detail)
 	}
+	f = newFeed(1)
+	j, _ = startFeed(t, f, feedPlan(t, "fail"))
+	f.splits[0] <- []string{row("a", 1, `"x"`)}
+	if got, want := fmt.Sprint(j.Wait()), `table "e": field "v": invalid input syntax for type BIGINT: "x"`; !strings.HasSuffix(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
 }
 
 // TestIdleSplit is a split that falls silent: after the idle timeout it holds time back

@@ -20,10 +20,11 @@ func (b *Binder) from(list []parser.TableExpr, with *cte) (logical.Node, *scope,
 	return nil, nil, sqlerr.NotSupported(list[1].Extent().Pos, "a join (a comma in FROM)")
 }
 
-// oneRow is what a SELECT without FROM reads.
+// oneRow is what a SELECT without FROM reads: a row whose one column, since rows without
+// columns have no carrier, has no name.
 func oneRow() logical.Node {
 	return &logical.Values{
-		Names: types.Schema{{Name: "dummy", Type: types.TBool, NotNull: true}},
+		Names: types.Schema{{Type: types.TBool, NotNull: true}},
 		Rows:  [][]types.Value{{types.BoolValue(true)}},
 	}
 }

@@ -2,6 +2,7 @@ package bind
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/streamsql/streamsql/internal/expr"
@@ -111,41 +112,62 @@ func groupable(t types.Type, pos sqlerr.Pos, clause string) error {
 // groupTarget resolves an ordinal or an output name to the expression that it means; an
 // input column of that name comes first, as in PostgreSQL.
 func (g *grouping) groupTarget(e parser.Expr) (parser.Expr, string, error) {
+	if text, ok := number(e); ok {
+		return g.ordinal(text, e.Extent().Pos)
+	}
+	ref, ok := e.(*parser.ColumnRef)
+	if !ok || len(ref.Parts) > 1 {
+		return e, "", nil
+	}
+	_, err := g.sc.column(ref)
+	if err == nil || sqlerr.CodeOf(err) != sqlerr.CodeUndefinedColumn {
+		return e, "", err
+	}
+	for _, match := range []func(string) bool{
+		func(a string) bool { return a == ref.Parts[0].Text },
+		func(a string) bool { return ref.Parts[0].Matches(a) },
+	} {
+		for _, it := range g.sel.Items {
+			if it.Alias != nil && match(it.Alias.Text) {
+				return it.Expr, it.Alias.Text, nil
+			}
+		}
+	}
+	return nil, "", err
+}
+
+// number gives the text of a numeric constant. A minus before one makes another, as in
+// PostgreSQL.
+func number(e parser.Expr) (text string, ok bool) {
 	switch e := e.(type) {
 	case *parser.NumberLit:
-		if !strings.ContainsAny(e.Text, ".eE") {
-			n := atoi(e.Text)
-			if n < 1 || n > len(g.sel.Items) {
-				return nil, "", sqlerr.New(sqlerr.CodeInvalidColumnRef, e.Pos, "GROUP BY position %s is not in select list", e.Text)
-			}
-			it := g.sel.Items[n-1]
-			if star, ok := it.Expr.(*parser.Star); ok {
-				return nil, "", sqlerr.NotSupported(e.Pos, "GROUP BY position of "+starText(star))
-			}
-			return it.Expr, it.OutputName(), nil
+		return e.Text, true
+	case *parser.UnaryExpr:
+		if text, ok = number(e.X); !ok || e.Op != parser.OpNeg {
+			return "", false
 		}
-		return nil, "", sqlerr.New(sqlerr.CodeSyntax, e.Pos, "non-integer constant in GROUP BY")
-	case *parser.ColumnRef:
-		if len(e.Parts) > 1 {
-			return e, "", nil
+		if positive, negative := strings.CutPrefix(text, "-"); negative {
+			return positive, true
 		}
-		_, err := g.sc.column(e)
-		if err == nil || sqlerr.CodeOf(err) != sqlerr.CodeUndefinedColumn {
-			return e, "", err
-		}
-		for _, match := range []func(string) bool{
-			func(a string) bool { return a == e.Parts[0].Text },
-			func(a string) bool { return e.Parts[0].Matches(a) },
-		} {
-			for _, it := range g.sel.Items {
-				if it.Alias != nil && match(it.Alias.Text) {
-					return it.Expr, it.Alias.Text, nil
-				}
-			}
-		}
-		return nil, "", err
+		return "-" + text, true
 	}
-	return e, "", nil
+	return "", false
+}
+
+// ordinal gives the item of the select list that a number means.
+func (g *grouping) ordinal(text string, pos sqlerr.Pos) (parser.Expr, string, error) {
+	n, err := strconv.ParseInt(text, 10, 32)
+	switch {
+	case err != nil:
+		return nil, "", sqlerr.New(sqlerr.CodeSyntax, pos, "non-integer constant in GROUP BY")
+	case n < 1 || int(n) > len(g.sel.Items):
+		return nil, "", sqlerr.New(sqlerr.CodeInvalidColumnRef, pos, "GROUP BY position %d is not in select list", n)
+	}
+	it := g.sel.Items[n-1]
+	if star, ok := it.Expr.(*parser.Star); ok {
+		return nil, "", sqlerr.NotSupported(pos, "GROUP BY position of "+starText(star))
+	}
+	return it.Expr, it.OutputName(), nil
 }
 
 func starText(s *parser.Star) string {

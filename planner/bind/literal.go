@@ -29,6 +29,10 @@ func constant(e *expr.Expr, t types.Type, pos sqlerr.Pos) (types.Value, error) {
 	if err != nil {
 		return types.Value{}, err
 	}
+	if call := e.Clock(); call != nil {
+		return types.Value{}, sqlerr.NotSupported(call.Pos, "the moment in VALUES").
+			WithHint("Write it as a SELECT.")
+	}
 	v, err := expr.EvalConst(e)
 	if se := sqlerr.As(err); se != nil && se.Pos == 0 {
 		se.Pos = pos
@@ -60,12 +64,3 @@ func typeList(ts []types.Type) string {
 func upper(s string) string { return strings.ToUpper(s) }
 
 func itoa(n int) string { return strconv.Itoa(n) }
-
-// atoi reads digits; what is too long is 0, an ordinal that no list has.
-func atoi(s string) int {
-	n, err := strconv.Atoi(s)
-	if err != nil {
-		return 0
-	}
-	return n
-}
