@@ -1,13 +1,6 @@
 package planner
 
-import (
-	"strconv"
-	"strings"
-
-	"github.com/streamsql/streamsql/internal/expr"
-	"github.com/streamsql/streamsql/internal/types"
-	"github.com/streamsql/streamsql/planner/plan"
-)
+import "github.com/streamsql/streamsql/planner/plan"
 
 // settleChangelogs decides what kinds of rows every node gives: old halves of updates
 // only where some consumer needs them.
@@ -53,48 +46,4 @@ func (b *builder) changelog(n *phys) plan.ChangelogMode {
 		return plan.Upsert
 	}
 	return plan.Retract
-}
-
-func argTypes(a expr.AggCall, in *phys) []types.Type {
-	out := make([]types.Type, len(a.Args))
-	for i, c := range a.Args {
-		out[i] = in.Schema[c].Type
-	}
-	return out
-}
-
-func upperCall(a expr.AggCall) string { return strings.ToUpper(a.Fn) }
-
-// roles gives every node the name by which its state is found again after the query
-// changed: the table of a source or sink, else the path of kinds from the first sink.
-func (b *builder) roles() {
-	taken := map[string]int{}
-	name := func(n *phys, role string) {
-		taken[role]++
-		if k := taken[role]; k > 1 {
-			role += "#" + strconv.Itoa(k)
-		}
-		n.Role = role
-	}
-	var down func(n *phys)
-	down = func(n *phys) {
-		for _, e := range n.Inputs {
-			in := b.nodes[e.From]
-			if in.Role != "" {
-				continue
-			}
-			if in.Source != nil {
-				name(in, in.Source.Table)
-				continue
-			}
-			name(in, n.Role+"/"+in.Kind())
-			down(in)
-		}
-	}
-	for _, n := range b.nodes {
-		if n.Sink != nil {
-			name(n, n.Sink.Table)
-			down(n)
-		}
-	}
 }

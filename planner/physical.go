@@ -1,10 +1,13 @@
 package planner
 
 import (
+	"strings"
+
 	"github.com/streamsql/streamsql/internal/catalog"
 	"github.com/streamsql/streamsql/internal/expr"
 	"github.com/streamsql/streamsql/internal/expr/agg"
 	"github.com/streamsql/streamsql/internal/sqlerr"
+	"github.com/streamsql/streamsql/internal/types"
 	"github.com/streamsql/streamsql/planner/logical"
 	"github.com/streamsql/streamsql/planner/plan"
 )
@@ -297,6 +300,16 @@ func retractable(n *logical.GroupAgg, in *phys) error {
 	}
 	return nil
 }
+
+func argTypes(a expr.AggCall, in *phys) []types.Type {
+	out := make([]types.Type, len(a.Args))
+	for i, c := range a.Args {
+		out[i] = in.Schema[c].Type
+	}
+	return out
+}
+
+func upperCall(a expr.AggCall) string { return strings.ToUpper(a.Fn) }
 
 // union joins its branches: in place where they run alike, else in one subtask, which
 // keeps the order of every branch.
