@@ -20,6 +20,15 @@ func (e *Engine) define(st parser.Statement, src string, snap *catalog.Snapshot,
 			return nil, "", err
 		}
 		return snap.WithTable(t), "CREATE TABLE", nil
+	case *parser.CreateSink:
+		t, err := planner.CreateSink(st, src, snap, opts)
+		if err != nil {
+			return nil, "", err
+		}
+		if t == nil {
+			return snap, "CREATE SINK", nil
+		}
+		return snap.WithTable(t), "CREATE SINK", nil
 	case *parser.CreateView:
 		v, err := planner.CreateView(st, src, snap, opts)
 		if err != nil {
@@ -48,6 +57,11 @@ func (s *Session) inUse(st parser.Statement) error {
 		}
 		n = st.Name.Last()
 	case *parser.CreateView:
+		if !st.OrReplace {
+			return nil
+		}
+		n = st.Name.Last()
+	case *parser.CreateSink:
 		if !st.OrReplace {
 			return nil
 		}

@@ -63,7 +63,13 @@ func (f *File) add(e *Engine, st parser.Statement) (err error) {
 				WithHint("Settings hold for the whole job: put them before the first INSERT or SELECT.")
 		}
 		return f.settings.set(st.Key, st.Value, st.KeyPos, st.ValuePos)
-	case *parser.Insert, *parser.CreateSink, *parser.QueryStmt:
+	case *parser.CreateSink:
+		before := f.snap
+		if f.snap, _, err = e.define(st, f.SQL, f.snap, f.settings); err == nil && f.snap != before {
+			f.outputs = append(f.outputs, st)
+		}
+		return err
+	case *parser.Insert, *parser.QueryStmt:
 		f.outputs = append(f.outputs, st)
 		return nil
 	case *parser.BeginStatementSet, *parser.EndStatementSet:

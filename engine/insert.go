@@ -10,9 +10,29 @@ import (
 	"github.com/streamsql/streamsql/parser"
 )
 
+// createSink declares a sink and starts the job that fills it.
+func (s *Session) createSink(ctx context.Context, st *parser.CreateSink, script *Script) (*Result, error) {
+	if err := s.inUse(st); err != nil {
+		return nil, script.Fix(err)
+	}
+	before := s.Catalog()
+	snap, tag, err := s.e.define(st, script.Text(), before, s.settings)
+	if err != nil {
+		return nil, script.Fix(err)
+	}
+	if snap == before {
+		return &Result{Tag: tag}, nil
+	}
+	r, err := s.insert(ctx, st, script, tag)
+	if err == nil {
+		s.setCatalog(snap)
+	}
+	return r, err
+}
+
 // insert starts a job from one statement of a session. Without a name it is a new job
 // each time it is typed.
-func (s *Session) insert(ctx context.Context, st parser.Statement, script *Script) (*Result, error) {
+func (s *Session) insert(ctx context.Context, st parser.Statement, script *Script, tag string) (*Result, error) {
 	spec, err := s.jobOf(st, script)
 	if err != nil {
 		return nil, err
@@ -24,7 +44,7 @@ func (s *Session) insert(ctx context.Context, st parser.Statement, script *Scrip
 	}
 	// A name given by SET is for one job.
 	delete(s.settings, "job.name")
-	return &Result{Tag: "INSERT", Job: j}, nil
+	return &Result{Tag: tag, Job: j}, nil
 }
 
 // jobOf makes a job's text of the statement and the declarations it needs, as a file
@@ -54,7 +74,11 @@ func (s *Session) jobOf(st parser.Statement, script *Script) (jobSpec, error) {
 		return spec, spec.fix(err)
 	}
 	last := len(all) - 1
-	for _, d := range all[:last] {
+	declared := all[:last]
+	if _, ok := all[last].(*parser.CreateSink); ok {
+		declared = all
+	}
+	for _, d := range declared {
 		if spec.snap, _, err = s.e.define(d, spec.src, spec.snap, s.settings); err != nil {
 			return spec, spec.fix(err)
 		}

@@ -60,8 +60,10 @@ func (s *Session) Parse(src string) (*Script, error) { return s.e.parse(src) }
 // it was typed.
 func (s *Session) Exec(ctx context.Context, script *Script, i int) (*Result, error) {
 	switch st := script.Statements[i].(type) {
-	case *parser.Insert, *parser.CreateSink:
-		return s.insert(ctx, st, script)
+	case *parser.Insert:
+		return s.insert(ctx, st, script, "INSERT")
+	case *parser.CreateSink:
+		return s.createSink(ctx, st, script)
 	case *parser.QueryStmt:
 		q, err := s.e.query(ctx, st, jobSpec{src: script.Text(), outputs: []parser.Statement{st}, snap: s.Catalog(),
 			settings: s.settings.clone(), fix: script.Fix})

@@ -94,7 +94,7 @@ func Logical(outputs []Output, snap *catalog.Snapshot, opts Options) (roots []lo
 			shown = true
 			sink, err = showSink(b, stmt, out, opts)
 		case *parser.CreateSink:
-			err = sqlerr.NotSupported(stmt.Pos, "CREATE SINK with a query")
+			sink, err = insertSink(b, &parser.Insert{Span: stmt.Span, Table: stmt.Name, Query: stmt.Query}, out.Source, snap, opts)
 		default:
 			err = sqlerr.Internalf("a statement without output was given to the planner")
 		}
