@@ -7,6 +7,7 @@ type delivery struct {
 	stream, consumer uint64 // sequences
 	time             int64  // nanoseconds since 1970
 	pending          uint64 // messages behind this one
+	head             string // of the reply subject, up to the number of deliveries
 }
 
 // parseAck reads the reply subject of a delivered message. Version 1 has 9 tokens,
@@ -44,7 +45,7 @@ func parseAck(s string) (d delivery, ok bool) {
 		number(s[dots[base+1]+1:dots[base+2]], &d.consumer) &&
 		number(s[dots[base+2]+1:dots[base+3]], &tm) &&
 		number(s[dots[base+3]+1:dots[base+4]], &d.pending)
-	d.time = int64(tm)
+	d.time, d.head = int64(tm), s[:dots[base-1]+1]
 	return d, ok
 }
 

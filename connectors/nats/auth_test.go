@@ -109,6 +109,7 @@ func TestParseAck(t *testing.T) {
 		"$JS.ACK.hub.ACCHASH.bids.c1.1.123.45.1700000000123456789.7",
 		"$JS.ACK._.ACCHASH.bids.c1.1.123.45.1700000000123456789.7.random",
 	} {
+		want.head = s[:strings.Index(s, "c1.")+3]
 		if d, ok := parseAck(s); !ok || d != want {
 			t.Errorf("%s: %+v %v", s, d, ok)
 		}

@@ -13,7 +13,9 @@ import (
 // jumpEvery bounds how often a hole in the sequences is looked into.
 const jumpEvery = 20 * time.Millisecond
 
-const resetHint = "Restore the stream, or begin anew with --fresh."
+func (src *source) resetHint() string {
+	return "Restore the stream, go on elsewhere in it with --reset-source " + src.table + "=earliest, or begin anew with --fresh."
+}
 
 // check compares the position with the stream as it is. A stream that was made anew or
 // lost its end is always refused; messages lost before the position follow on.gap.
@@ -21,22 +23,24 @@ func (r *reader) check(info *jetstream.StreamInfo) error {
 	p := &r.pos
 	switch {
 	case info.Config.Name != p.Stream:
-		return sqlerr.New(sqlerr.CodeGap, 0, "the stored position is one of stream %q, the table now reads %q", p.Stream, info.Config.Name).WithHint(resetHint)
+		return sqlerr.New(sqlerr.CodeGap, 0, "the stored position is one of stream %q, the table now reads %q", p.Stream, info.Config.Name).WithHint("%s", r.src.resetHint())
 	case !info.Created.Equal(p.Created):
 		return sqlerr.New(sqlerr.CodeGap, 0, "stream %q is not the one that was read", p.Stream).
 			WithDetail("It was created at %s, the stored position belongs to one created at %s.", stamp(info.Created), stamp(p.Created)).
-			WithHint(resetHint)
+			WithHint("%s", r.src.resetHint())
 	case !p.Time.IsZero() && p.Seq > info.State.LastSeq:
 		return sqlerr.New(sqlerr.CodeGap, 0, "stream %q ends at sequence %d, before the stored position %d", p.Stream, info.State.LastSeq, p.Seq).
-			WithDetail("The stream has lost messages, for instance because an older copy was restored.").WithHint(resetHint)
+			WithDetail("The stream has lost messages, for instance because an older copy was restored.").WithHint("%s", r.src.resetHint())
 	}
 	return r.gap(info, p.through())
 }
 
 // gap follows on.gap when the stream no longer holds what comes behind sequence from.
+// The beginning of a stream that forgets says nothing of the messages of one filter:
+// readers of others move it.
 func (r *reader) gap(info *jetstream.StreamInfo, from uint64) error {
 	first := info.State.FirstSeq
-	if first <= from+1 {
+	if first <= from+1 || r.src.kept != nil && r.src.filter != "" {
 		return nil
 	}
 	lost := first - from - 1
@@ -45,11 +49,19 @@ func (r *reader) gap(info *jetstream.StreamInfo, from uint64) error {
 	if r.src.filter != "" {
 		e = e.WithDetail("Some of them may be of other subjects than %q.", r.src.filter)
 	}
+	if err := r.lossy(e); err != nil {
+		return err
+	}
+	r.pos.Seen = max(r.pos.Seen, first-1)
+	return nil
+}
+
+// lossy follows on.gap.
+func (r *reader) lossy(e *sqlerr.Error) error {
 	if r.src.failOnGap {
 		return e
 	}
 	r.warn(e.Error())
-	r.pos.Seen = max(r.pos.Seen, first-1)
 	return nil
 }
 
@@ -107,7 +119,7 @@ func (r *reader) checkMessage(ctx context.Context) error {
 	}
 	return sqlerr.New(sqlerr.CodeGap, 0, "stream %q has another message at sequence %d than the one that was read", r.pos.Stream, r.pos.Seq).
 		WithDetail("It is of %s, the stored position says %s. The stream was cut and has grown again.", stamp(at), stamp(r.pos.Time)).
-		WithHint(resetHint)
+		WithHint("%s", r.src.resetHint())
 }
 
 // checkEnd ends a bounded read when nothing more can come before its end: called when
@@ -122,7 +134,7 @@ func (r *reader) checkEnd(ctx context.Context) error {
 	if err != nil {
 		return r.later(err)
 	}
-	if r.endTime != 0 && info.TimeStamp.UnixNano() < r.endTime || info.State.LastSeq < r.pos.End {
+	if !r.reached(info) {
 		return nil
 	}
 	var ci *jetstream.ConsumerInfo
@@ -136,8 +148,24 @@ func (r *reader) checkEnd(ctx context.Context) error {
 	if err != nil {
 		return r.later(err)
 	}
-	r.done = ci.NumPending == 0 && p.tookAll(ci.Delivered.Consumer)
+	over := ci.NumPending == 0 && p.tookAll(ci.Delivered.Consumer)
+	r.done = over && r.atEnd
+	if over && !r.atEnd {
+		// A consumer hears of new messages a little after they are there; one that is
+		// made now counts them.
+		p.close()
+		r.p = nil
+		r.signal()
+	}
 	return nil
+}
+
+// reached reports that what comes into the stream from now on lies behind the end.
+func (r *reader) reached(info *jetstream.StreamInfo) bool {
+	if r.endTime != 0 {
+		return info.TimeStamp.UnixNano() >= r.endTime
+	}
+	return info.State.LastSeq >= r.pos.End
 }
 
 // later keeps an error that may pass for the next try; the puller notices by itself

@@ -20,6 +20,9 @@ type position struct {
 	Time time.Time `json:"time,omitzero"`
 	// Seen is the sequence up to which the filter is known to match nothing more.
 	Seen uint64 `json:"seen,omitempty"`
+	// Consumer is how the names of the consumers begin that keep what comes behind Seq, of a
+	// stream that forgets what they have acknowledged.
+	Consumer string `json:"consumer,omitempty"`
 	// From leaves out messages older than it: start = time: in the future.
 	From time.Time `json:"from,omitzero"`
 	// End is the last sequence of a bounded read; with EndTime it ends before the first

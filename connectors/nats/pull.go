@@ -33,9 +33,8 @@ type item struct {
 	delivery
 }
 
-// puller reads a stream from a sequence through an ephemeral consumer without
-// acknowledgements, by pull requests of its own: the server never has leave to send
-// more than fits in the queue. Anything unexpected (a hole in the consumer's own
+// puller reads a consumer by pull requests of its own: the server never has leave to
+// send more than fits in the queue. Anything unexpected (a hole in the consumer's own
 // numbering, silence, a deleted consumer) breaks the puller, and its owner attaches
 // another one behind the last message taken.
 type puller struct {
@@ -44,6 +43,7 @@ type puller struct {
 	stream   string
 	next     string // subject of pull requests
 	sub      *natsgo.Subscription
+	acks     *acks // what has to be acknowledged; nil for an ephemeral consumer without
 
 	mu       sync.Mutex
 	queue    []item
@@ -59,11 +59,10 @@ type puller struct {
 	wake     func()
 }
 
-// attach makes a consumer that starts behind sequence last. The returned pending is
-// the number of messages that wait.
+// attach makes an ephemeral consumer without acknowledgements that starts behind
+// sequence last, and reads it. The returned pending is the number of messages that wait.
 func attach(ctx context.Context, s *session, stream, filter string, last uint64, wake func()) (p *puller, pending uint64, err error) {
 	p = &puller{s: s, stream: stream, consumer: "streamsql-" + nuid.Next(), wake: wake}
-	p.next = s.api + "CONSUMER.MSG.NEXT." + stream + "." + p.consumer
 	err = s.call(ctx, "read stream \""+stream+"\" of", func(ctx context.Context) error {
 		c, err := s.js.CreateConsumer(ctx, stream, jetstream.ConsumerConfig{
 			Name:              p.consumer,
@@ -80,18 +79,24 @@ func attach(ctx context.Context, s *session, stream, filter string, last uint64,
 		}
 		return err
 	})
-	if err != nil {
-		return nil, 0, err
+	if err == nil {
+		err = p.open()
 	}
-	p.sub, err = s.nc.Subscribe(s.nc.NewInbox(), p.arrive)
+	return p, pending, err
+}
+
+// open gives the consumer a place to deliver to.
+func (p *puller) open() (err error) {
+	p.next = p.s.api + "CONSUMER.MSG.NEXT." + p.stream + "." + p.consumer
+	p.sub, err = p.s.nc.Subscribe(p.s.nc.NewInbox(), p.arrive)
 	if err == nil {
 		err = p.sub.SetPendingLimits(-1, -1)
 	}
 	if err != nil {
 		p.close()
-		return nil, 0, s.classify(err, "read from")
+		return p.s.classify(err, "read from")
 	}
-	return p, pending, nil
+	return nil
 }
 
 // arrive takes a message from the server; the client calls it in order.
@@ -112,6 +117,9 @@ func (p *puller) arrive(m *natsgo.Msg) {
 		p.broken = "messages were lost on the way"
 	default:
 		p.numbered, p.idle = d.consumer, false
+		if p.acks != nil {
+			p.acks.arrived(d)
+		}
 		p.queue = append(p.queue, item{m, d})
 		p.queued += size
 	}
@@ -222,10 +230,16 @@ func (p *puller) tookAll(n uint64) bool {
 }
 
 // close gives up the consumer; what it has not handed over will be read again. The
-// server removes an idle consumer by itself, so an error here does no harm.
+// server removes an idle ephemeral consumer by itself, so an error here does no harm.
 func (p *puller) close() {
+	p.mu.Lock()
+	p.broken = or(p.broken, "closed")
+	p.mu.Unlock()
 	if p.sub != nil {
 		_ = p.sub.Unsubscribe()
+	}
+	if p.acks != nil {
+		return
 	}
 	_ = p.s.nc.Publish(p.s.api+"CONSUMER.DELETE."+p.stream+"."+p.consumer, nil)
 }

@@ -33,6 +33,9 @@ const (
 type reader struct {
 	src *source
 	pos position
+	// resumed: pos was restored; keeper is the consumer that it names.
+	resumed bool
+	keeper  string
 	// from and endTime are those of pos in nanoseconds, 0 when not set.
 	from, endTime int64
 
@@ -50,6 +53,7 @@ type reader struct {
 	heard     uint64
 	heardAt   time.Time
 	endAsked  time.Time
+	atEnd     bool // the end was in the stream when the consumer was made
 	// A hole in the sequences that was not looked into yet.
 	holeAt   time.Time
 	holeOpen bool
@@ -146,6 +150,9 @@ func (r *reader) settle(ctx context.Context, idle bool, seen uint64) error {
 	return nil
 }
 
+// Position implements connectors.Positioned.
+func (r *reader) Position() connectors.Position { return r.pos.encode() }
+
 // news returns a chunk without rows when the caught-up state changed or nothing has
 // told the position yet.
 func (r *reader) news(caughtUp bool) *connectors.Chunk {
@@ -215,7 +222,16 @@ func (r *reader) attach(ctx context.Context, reconnects uint64) error {
 	if err := r.check(info); err != nil {
 		return err
 	}
-	p, pending, err := attach(ctx, r.src.s, r.pos.Stream, r.src.filter, r.pos.through(), r.signal)
+	if r.src.kept == nil || !r.src.kept.unused {
+		r.atEnd = r.reached(info)
+	}
+	var p *puller
+	var pending uint64
+	if r.src.kept != nil {
+		p, pending, err = r.src.kept.attach(ctx, r)
+	} else {
+		p, pending, err = attach(ctx, r.src.s, r.pos.Stream, r.src.filter, r.pos.through(), r.signal)
+	}
 	if err != nil {
 		return err
 	}

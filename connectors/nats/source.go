@@ -16,11 +16,17 @@ import (
 // source reads one stream as one split.
 type source struct {
 	s          *session
+	table      string
 	stream     string
 	filter     string // subject of the consumer, "" reads all
 	start, end bound
 	failOnGap  bool
 	wanted     []wanted
+	// kept is the consumer of a stream that forgets what was acknowledged, nil for one
+	// that does not; queue says that the stream is a work queue.
+	kept   *durable
+	queue  bool
+	reader *reader
 }
 
 // wanted is a metadata column of the scan.
@@ -38,7 +44,7 @@ func openSource(ctx context.Context, c connectors.Config) (connectors.Source, er
 	if err != nil {
 		return nil, err
 	}
-	src := &source{stream: c.Options["stream"], failOnGap: c.Options["on.gap"] != "warn"}
+	src := &source{table: c.Table, stream: c.Options["stream"], failOnGap: c.Options["on.gap"] != "warn"}
 	t, err := parseTemplate(c.Options["subject"])
 	if err != nil {
 		return nil, err
@@ -119,9 +125,11 @@ func (src *source) find(ctx context.Context, c connectors.Config) error {
 		return err
 	}
 	if r := info.Config.Retention; r != jetstream.LimitsPolicy {
-		return sqlerr.NotSupported(0, "reading stream \""+src.stream+"\" with retention \""+strings.ToLower(r.String())+"\"").
-			WithDetail("Reading such a stream removes its messages.").
-			WithHint("Read a stream with retention \"limits\", for instance one that sources this one.")
+		src.queue = r == jetstream.WorkQueuePolicy
+		src.kept = newDurable(src, c)
+		if err := src.kept.judge(info); err != nil {
+			return err
+		}
 	}
 	if info.Config.ConsumerLimits.InactiveThreshold > 0 && info.Config.ConsumerLimits.InactiveThreshold < inactive {
 		return sqlerr.New(sqlerr.CodeSchema, 0, "stream %q limits the inactive threshold of consumers to %s", src.stream, info.Config.ConsumerLimits.InactiveThreshold).
@@ -180,7 +188,7 @@ func (src *source) info(ctx context.Context) (*jetstream.StreamInfo, error) {
 	info, err := src.s.info(ctx, src.stream)
 	if err != nil && notFound(err) {
 		return nil, sqlerr.New(sqlerr.CodeGap, 0, "stream %q is gone", src.stream).
-			WithHint("Restore the stream, or begin anew with --fresh.")
+			WithHint("%s", src.resetHint())
 	}
 	return info, err
 }
@@ -192,7 +200,7 @@ func (src *source) Splits(context.Context) ([]connectors.Split, error) {
 
 // Open implements connectors.Source.
 func (src *source) Open(ctx context.Context, _ connectors.Split, at connectors.Position) (connectors.Reader, error) {
-	r := &reader{src: src, wake: make(chan struct{}, 1)}
+	r := &reader{src: src, resumed: at != nil, wake: make(chan struct{}, 1)}
 	info, err := src.info(ctx)
 	if err != nil {
 		return nil, err
@@ -225,8 +233,65 @@ func (src *source) Open(ctx context.Context, _ connectors.Split, at connectors.P
 			return nil, err
 		}
 	}
+	if err := src.checkKept(ctx, r); err != nil {
+		return nil, err
+	}
+	r.atEnd = r.reached(info)
+	src.reader = r
 	src.s.listen(r.signal)
 	return r, nil
+}
+
+// checkKept compares the position with the consumers of a stream that forgets.
+func (src *source) checkKept(ctx context.Context, r *reader) error {
+	if src.kept == nil {
+		return nil
+	}
+	if r.resumed {
+		r.keeper = r.pos.Consumer
+		if err := src.kept.keep(ctx, r); err != nil {
+			return err
+		}
+	}
+	r.pos.Consumer = src.kept.base
+	return src.kept.rivals(ctx, false)
+}
+
+// Reserve implements connectors.Reserver.
+func (src *source) Reserve(ctx context.Context) error {
+	if src.kept == nil || src.reader == nil {
+		return nil
+	}
+	return src.kept.reserve(ctx, src.reader)
+}
+
+// Release implements connectors.Releaser.
+func (src *source) Release(ctx context.Context, _ connectors.Split, at connectors.Position) error {
+	if src.kept == nil {
+		return nil
+	}
+	p, err := decodePosition(at)
+	if err != nil {
+		return err
+	}
+	return src.kept.released(ctx, p.through())
+}
+
+// Finish implements connectors.Reserver.
+func (src *source) Finish(ctx context.Context, _ connectors.Split, at connectors.Position) error {
+	if src.kept == nil {
+		return nil
+	}
+	p, err := decodePosition(at)
+	if err != nil {
+		return err
+	}
+	if src.reader != nil {
+		if err := src.reader.Close(); err != nil {
+			return err
+		}
+	}
+	return src.kept.finish(ctx, p.through())
 }
 
 // resolve turns the options' start and end into a position, once.
@@ -279,6 +344,10 @@ func (src *source) sequenceAt(ctx context.Context, t time.Time) (last uint64, er
 
 // Close implements connectors.Source.
 func (src *source) Close() error {
+	if src.kept != nil && src.kept.query() {
+		// The server removes an idle one by itself, so an error here does no harm.
+		_ = src.s.nc.Publish(src.s.api+"CONSUMER.DELETE."+src.stream+"."+src.kept.name, nil)
+	}
 	src.s.close()
 	return nil
 }

@@ -1,0 +1,434 @@
+package nats
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/streamsql/streamsql/connectors"
+	"github.com/streamsql/streamsql/connectors/nats/embedded"
+	"github.com/streamsql/streamsql/internal/sqlerr"
+)
+
+// Streams that forget what was acknowledged: work queues, and streams with retention
+// interest.
+
+func queue() jetstream.StreamConfig {
+	return jetstream.StreamConfig{Name: "work", Subjects: []string{"work.>"}, Retention: jetstream.WorkQueuePolicy}
+}
+
+// jobConfig is a table of job id as its attempt-th attempt opens it.
+func (b *broker) jobConfig(id string, attempt uint64, kv ...string) connectors.Config {
+	c := b.config(kv...)
+	c.Owner = connectors.Owner{Job: id, Name: "job " + id, Attempt: attempt, Interval: time.Second}
+	return c
+}
+
+// tryJob opens a table and reserves what it needs.
+func tryJob(t testing.TB, c connectors.Config, pos connectors.Position) (*reading, error) {
+	t.Helper()
+	rd, err := tryOpen(t, c, pos)
+	if err == nil {
+		err = rd.src.(connectors.Reserver).Reserve(context.Background())
+	}
+	return rd, err
+}
+
+func openJob(t testing.TB, c connectors.Config, pos connectors.Position) *reading {
+	t.Helper()
+	rd, err := tryJob(t, c, pos)
+	must(t, err)
+	return rd
+}
+
+func (rd *reading) release(pos connectors.Position) {
+	rd.t.Helper()
+	must(rd.t, rd.src.(connectors.Releaser).Release(context.Background(), connectors.Split{}, pos))
+}
+
+func (rd *reading) finish() {
+	rd.t.Helper()
+	must(rd.t, rd.src.(connectors.Reserver).Finish(context.Background(), connectors.Split{}, rd.pos))
+}
+
+// crash ends the reading as the end of its process would.
+func (rd *reading) crash() {
+	rd.t.Helper()
+	must(rd.t, rd.src.Close())
+}
+
+func (b *broker) state(stream string) jetstream.StreamState {
+	b.t.Helper()
+	st, err := b.js.Stream(context.Background(), stream)
+	must(b.t, err)
+	return st.CachedInfo().State
+}
+
+// holds waits until a stream has n messages, and checks that it keeps them.
+func (b *broker) holds(stream string, n uint64) {
+	b.t.Helper()
+	deadline := time.Now().Add(10 * time.Second)
+	for b.state(stream).Msgs != n && time.Now().Before(deadline) {
+		time.Sleep(10 * time.Millisecond)
+	}
+	time.Sleep(50 * time.Millisecond)
+	if s := b.state(stream); s.Msgs != n {
+		b.t.Fatalf("stream %s holds %d messages, want %d", stream, s.Msgs, n)
+	}
+}
+
+func (b *broker) consumers(stream string) (names []string) {
+	b.t.Helper()
+	st, err := b.js.Stream(context.Background(), stream)
+	must(b.t, err)
+	l := st.ConsumerNames(context.Background())
+	for n := range l.Name() {
+		names = append(names, n)
+	}
+	must(b.t, l.Err())
+	return names
+}
+
+// Nothing leaves the queue before it is released, and a restart reads what was not.
+func TestQueueReleasesWhatIsDurable(t *testing.T) {
+	b := newBroker(t, embedded.Options{})
+	b.create(queue())
+	b.publish("work.a", 0, 3000)
+	rd := openJob(t, b.jobConfig("1", 1, "stream", "work"), nil)
+	rd.until(3000)
+	rd.numbered(0, 3000)
+	b.holds("work", 3000)
+	first := rd.pos
+	rd.release(first)
+	b.holds("work", 0)
+
+	b.publish("work.a", 3000, 500)
+	rd.until(3500)
+	b.holds("work", 500)
+	rd.crash() // read and in no checkpoint
+	rd = openJob(t, b.jobConfig("1", 2, "stream", "work"), first)
+	rd.until(500)
+	rd.numbered(3000, 500)
+	second := rd.pos
+	rd.crash() // in a checkpoint and not released
+	rd = openJob(t, b.jobConfig("1", 3, "stream", "work"), second)
+	b.publish("work.a", 3500, 10)
+	rd.until(10)
+	rd.numbered(3500, 10)
+	b.holds("work", 510)
+	rd.release(second)
+	b.holds("work", 10)
+	rd.release(rd.pos)
+	b.holds("work", 0)
+	if names := b.consumers("work"); len(names) != 1 || names[0] != "streamsql-1-t-3-1" {
+		t.Fatalf("consumers %v", names)
+	}
+}
+
+// A bounded read ends where it was to end; what it has read is gone with its consumer
+// once it is finished, also by a later start, and what lies behind is left to others.
+func TestQueueBounded(t *testing.T) {
+	b := newBroker(t, embedded.Options{})
+	b.create(queue())
+	empty := openJob(t, b.jobConfig("1", 1, "stream", "work", "end", "now"), nil)
+	empty.toEnd()
+	empty.numbered(0, 0)
+	empty.finish()
+
+	b.publish("work.a", 0, 2500)
+	rd := openJob(t, b.jobConfig("2", 1, "stream", "work", "end", "now"), nil)
+	b.publish("work.a", 2500, 10)
+	rd.toEnd()
+	rd.numbered(0, 2500)
+	b.holds("work", 2510)
+	rd.crash()
+	again := openJob(t, b.jobConfig("2", 2, "stream", "work", "end", "now"), rd.pos)
+	again.toEnd()
+	again.numbered(0, 0)
+	again.pos = rd.pos
+	again.finish()
+	again.finish()
+	b.holds("work", 10)
+	if names := b.consumers("work"); len(names) > 0 {
+		t.Fatalf("consumers %v", names)
+	}
+	// The job may go on from there.
+	on := openJob(t, b.jobConfig("2", 3, "stream", "work"), []byte(strings.Replace(string(rd.pos), `"bounded":true,`, "", 1)))
+	on.until(10)
+	on.numbered(2500, 10)
+}
+
+// Redeliveries come between new messages and in any order: the rows do not.
+func TestQueueRedelivery(t *testing.T) {
+	b := newBroker(t, embedded.Options{})
+	st := b.create(queue())
+	b.publish("work.a", 0, 2000)
+	rd := openJob(t, b.jobConfig("1", 1, "stream", "work"), nil)
+	rd.until(2000)
+	pos := rd.pos
+	// The server is told to give up waiting at once, over and over.
+	cons, err := st.Consumer(context.Background(), "streamsql-1-t-1-1")
+	must(t, err)
+	cfg := cons.CachedInfo().Config
+	cfg.AckWait = 50 * time.Millisecond
+	_, err = st.UpdateConsumer(context.Background(), cfg)
+	must(t, err)
+	for k := range 20 {
+		b.publish("work.a", 2000+50*k, 50)
+		rd.until(2050 + 50*k)
+		time.Sleep(20 * time.Millisecond)
+	}
+	rd.numbered(0, 3000)
+	info, err := cons.Info(context.Background())
+	must(t, err)
+	if info.Delivered.Consumer < 4000 {
+		t.Fatalf("only %d deliveries: nothing was delivered again", info.Delivered.Consumer)
+	}
+	// What was delivered several times is acknowledged once and for all.
+	rd.release(pos)
+	b.holds("work", 1000)
+	rd.quiet(200 * time.Millisecond)
+	rd.crash()
+	rd = openJob(t, b.jobConfig("1", 2, "stream", "work"), pos)
+	rd.until(1000)
+	rd.numbered(2000, 1000)
+	rd.release(rd.pos)
+	b.holds("work", 0)
+}
+
+// An acknowledgement that is lost is made up for when the message comes again.
+func TestQueueLostAcks(t *testing.T) {
+	b := newBroker(t, embedded.Options{})
+	b.create(queue())
+	b.publish("work.a", 0, 100)
+	rd := openJob(t, b.jobConfig("1", 1, "stream", "work"), nil)
+	rd.until(100)
+	src := rd.src.(*source)
+	src.kept.acks.reset() // they are on their way and do not arrive
+	rd.release(rd.pos)
+	b.holds("work", 100)
+	src.s.up() // the connection comes back
+	rd.quiet(200 * time.Millisecond)
+	b.holds("work", 0)
+	b.publish("work.a", 100, 10)
+	rd.until(110)
+	rd.numbered(0, 110)
+}
+
+// While a checkpoint takes longer than the server waits, it is told to wait on.
+func TestQueueProgress(t *testing.T) {
+	b := newBroker(t, embedded.Options{})
+	st := b.create(queue())
+	b.publish("work.a", 0, 1500)
+	rd, err := tryOpen(t, b.jobConfig("1", 1, "stream", "work"), nil)
+	must(t, err)
+	rd.src.(*source).kept.ackWait = 600 * time.Millisecond
+	must(t, rd.src.(connectors.Reserver).Reserve(context.Background()))
+	rd.until(1500)
+	rd.quiet(2 * time.Second)
+	cons, err := st.Consumer(context.Background(), "streamsql-1-t-1-1")
+	must(t, err)
+	if info := cons.CachedInfo(); info.Delivered.Consumer != 1500 || info.NumAckPending != 1500 {
+		t.Fatalf("%d deliveries, %d without acknowledgement", info.Delivered.Consumer, info.NumAckPending)
+	}
+	rd.release(rd.pos)
+	b.holds("work", 0)
+}
+
+func TestQueueServerRestarted(t *testing.T) {
+	t.Parallel()
+	b := newBroker(t, embedded.Options{})
+	b.create(queue())
+	b.publish("work.a", 0, 24_000)
+	rd := openJob(t, b.jobConfig("1", 1, "stream", "work", "end", "now"), nil)
+	for k, n := range []int{5000, 12_000, 18_000} {
+		rd.until(n)
+		if k > 0 {
+			rd.release(rd.pos)
+		}
+		b.restart()
+	}
+	rd.toEnd()
+	rd.numbered(0, 24_000)
+	rd.finish()
+	b.holds("work", 0)
+}
+
+// The consumer is deleted under a running job, and while it is stopped.
+func TestQueueConsumerDeleted(t *testing.T) {
+	b := newBroker(t, embedded.Options{})
+	st := b.create(queue())
+	b.publish("work.a", 0, 100)
+	rd := openJob(t, b.jobConfig("1", 1, "stream", "work"), nil)
+	rd.until(100)
+	must(t, st.DeleteConsumer(context.Background(), "streamsql-1-t-1-1"))
+	b.publish("work.a", 100, 10)
+	rd.until(110)
+	rd.crash()
+	must(t, st.DeleteConsumer(context.Background(), "streamsql-1-t-1-2"))
+	again := openJob(t, b.jobConfig("1", 2, "stream", "work"), rd.pos)
+	b.publish("work.a", 110, 10)
+	again.until(10)
+	again.numbered(110, 10)
+	again.release(again.pos)
+	b.holds("work", 0)
+	// Purged, it has lost messages.
+	b.publish("work.a", 120, 10)
+	again.crash()
+	must(t, st.Purge(context.Background()))
+	_, err := tryJob(t, b.jobConfig("1", 3, "stream", "work"), again.pos)
+	if e := mustCode(t, err, sqlerr.CodeGap); !strings.Contains(e.Msg, "lost 10 messages") {
+		t.Fatalf("%q", e.Msg)
+	}
+}
+
+// Readers of other subjects do not make gaps.
+func TestQueueByFilter(t *testing.T) {
+	b := newBroker(t, embedded.Options{})
+	b.create(queue())
+	b.publish("work.a", 0, 10)
+	b.publish("work.b", 100, 50)
+	one := openJob(t, b.jobConfig("1", 1, "stream", "work", "subject", "work.a"), nil)
+	two := openJob(t, b.jobConfig("2", 1, "stream", "work", "subject", "work.b"), nil)
+	one.until(10)
+	one.numbered(0, 10)
+	one.release(one.pos)
+	two.until(50)
+	two.numbered(100, 50)
+	two.release(two.pos)
+	b.holds("work", 0)
+	one.crash()
+	b.publish("work.b", 150, 5)
+	two.until(55)
+	two.release(two.pos)
+	b.publish("work.a", 10, 5)
+	one = openJob(t, b.jobConfig("1", 2, "stream", "work", "subject", "work.a"), one.pos)
+	one.until(5)
+	one.numbered(10, 5)
+}
+
+func TestQueueReaders(t *testing.T) {
+	b := newBroker(t, embedded.Options{})
+	st := b.create(queue())
+	b.publish("work.a", 0, 100)
+	rd := openJob(t, b.jobConfig("1", 1, "stream", "work", "subject", "work.*"), nil)
+	rd.until(100)
+	for _, c := range []struct {
+		conf  connectors.Config
+		holds string
+	}{
+		{b.jobConfig("2", 1, "stream", "work"), `work queue "work" is read by job "job 1"`},
+		{b.jobConfig("2", 1, "stream", "work", "subject", "work.a"), `work queue "work" is read by job "job 1"`},
+		{b.config("stream", "work"), `work queue "work" is read by job "job 1"`},
+		{b.jobConfig("2", 1, "stream", "work", "subject", "work.x.y", "start", "latest"), `read from its earliest message only`},
+		{b.jobConfig("2", 1, "stream", "work", "subject", "work.x.y", "start", "sequence:50"), `read from its earliest message only`},
+	} {
+		_, err := tryJob(t, c.conf, nil)
+		if e := sqlerr.As(err); e == nil || e.Class != sqlerr.User || e.Hint == "" || !strings.Contains(e.Msg, c.holds) {
+			t.Errorf("%v: %+v", c.conf.Options, err)
+		}
+	}
+	openJob(t, b.jobConfig("3", 1, "stream", "work", "subject", "work.x.y"), nil)
+	if n := len(b.consumers("work")); n != 2 {
+		t.Fatalf("refused starts left consumers: %v", b.consumers("work"))
+	}
+	// The server refuses by itself what came in between.
+	late, err := tryOpen(t, b.jobConfig("4", 1, "stream", "work", "subject", "work.q.>"), nil)
+	must(t, err)
+	_, err = st.CreateConsumer(context.Background(), jetstream.ConsumerConfig{Durable: "theirs", FilterSubject: "work.q.1", AckPolicy: jetstream.AckExplicitPolicy})
+	must(t, err)
+	err = late.src.(connectors.Reserver).Reserve(context.Background())
+	if e := mustCode(t, err, sqlerr.CodeFenced); !strings.Contains(e.Msg, `consumer "theirs"`) || !strings.Contains(e.Hint, "nats consumer rm work theirs") {
+		t.Errorf("%q, hint %q", e.Msg, e.Hint)
+	}
+	// --fresh takes the place of the job whose name it takes, --take-over that of any
+	// job; whom they replace ends and does not come back.
+	fresh := b.jobConfig("5", 1, "stream", "work", "subject", "work.a")
+	fresh.Owner.Replaces = "1"
+	five := openJob(t, fresh, nil)
+	five.until(100)
+	five.numbered(0, 100)
+	mustCode(t, rd.untilError(), sqlerr.CodeFenced)
+	over := b.jobConfig("6", 1, "stream", "work", "subject", "work.*")
+	over.Owner.TakeOver = true
+	six := openJob(t, over, nil)
+	six.until(100)
+	mustCode(t, five.untilError(), sqlerr.CodeFenced)
+	six.finish()
+	b.holds("work", 0)
+}
+
+// An attempt that is older than the consumer's ends; so does a second reader of one job.
+func TestQueueAttempts(t *testing.T) {
+	b := newBroker(t, embedded.Options{})
+	b.create(queue())
+	b.publish("work.a", 0, 100)
+	c := b.jobConfig("1", 1, "stream", "work")
+	old := openJob(t, c, nil)
+	old.until(100)
+	_, err := tryJob(t, c, nil)
+	mustCode(t, err, sqlerr.CodeNotSupported)
+	two := openJob(t, b.jobConfig("1", 2, "stream", "work"), nil)
+	two.until(100)
+	old.src.(*source).s.up()
+	mustCode(t, old.untilError(), sqlerr.CodeFenced)
+	b.publish("work.a", 100, 100)
+	two.until(200)
+	two.numbered(0, 200)
+	_, err = tryJob(t, c, nil)
+	mustCode(t, err, sqlerr.CodeFenced)
+}
+
+// A query looks and takes nothing away.
+func TestQueueQuery(t *testing.T) {
+	b := newBroker(t, embedded.Options{})
+	b.create(queue())
+	b.publish("work.a", 0, 100)
+	rd := openJob(t, b.config("stream", "work", "end", "now"), nil)
+	rd.toEnd()
+	rd.numbered(0, 100)
+	rd.release(rd.pos)
+	rd.finish()
+	rd.crash()
+	b.holds("work", 100)
+	deadline := time.Now().Add(5 * time.Second)
+	for len(b.consumers("work")) > 0 && time.Now().Before(deadline) {
+		time.Sleep(10 * time.Millisecond)
+	}
+	if names := b.consumers("work"); len(names) > 0 {
+		t.Fatalf("consumers %v", names)
+	}
+}
+
+func TestStreamsThatCannotKeep(t *testing.T) {
+	b := newBroker(t, embedded.Options{})
+	limited := queue()
+	limited.ConsumerLimits.MaxAckPending = 100
+	b.create(limited)
+	_, err := tryJob(t, b.jobConfig("1", 1, "stream", "work"), nil)
+	if e := mustCode(t, err, sqlerr.CodeSchema); !strings.Contains(e.Msg, "100") {
+		t.Errorf("%q", e.Msg)
+	}
+	idle := interest()
+	idle.ConsumerLimits.InactiveThreshold = time.Hour
+	b.create(idle)
+	_, err = tryJob(t, b.jobConfig("1", 1, "stream", "news"), nil)
+	if e := mustCode(t, err, sqlerr.CodeSchema); !strings.Contains(e.Msg, "inactive for 1h") {
+		t.Errorf("%q", e.Msg)
+	}
+}
+
+// Names of tables that differ give consumers that differ.
+func TestConsumerToken(t *testing.T) {
+	seen := map[string]string{}
+	for _, name := range []string{"t", "T", "a.b", "a_b", "a b", "a_2eb", "ä", "a-b", "_", ""} {
+		k := consumerToken(name)
+		if other, dup := seen[k]; dup || strings.ContainsAny(k, ".*> \t") {
+			t.Errorf("%q and %q give %q", name, other, k)
+		}
+		seen[k] = name
+	}
+}
