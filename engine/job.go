@@ -31,6 +31,9 @@ type Start struct {
 	// AbandonPending goes on without what the last checkpoint holds for sinks that the text
 	// no longer has, or whose target is another.
 	AbandonPending bool
+	// ResetSource gives tables of the job another position than their checkpoint's, in the
+	// form of the option "start" of their connector.
+	ResetSource map[string]string
 	// Continue goes on with a finished bounded job from its positions.
 	Continue bool
 }

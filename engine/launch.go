@@ -94,6 +94,8 @@ func (e *Engine) config(ctx context.Context, spec jobSpec, p *plan.Plan, show *c
 		TakeOver:        spec.how.TakeOver,
 		ReplayIntoSinks: spec.how.ReplayIntoSinks,
 		Continue:        spec.how.Continue,
+		ResetSource:     spec.how.ResetSource,
+		Query:           show != nil,
 		Carry:           e.carry(spec, p),
 		AbandonPending:  spec.how.AbandonPending,
 		OpenSavepoint:   openSavepoint,

@@ -19,6 +19,7 @@ import (
 
 func (a *app) runCommand() *cobra.Command {
 	var how engine.Start
+	var resets []string
 	c := &cobra.Command{
 		Use:                   "run FILE.sql …",
 		DisableFlagsInUseLine: true,
@@ -31,9 +32,15 @@ func (a *app) runCommand() *cobra.Command {
 		Example: "  streamsql run bids.sql --var POSTGRES_URL=postgres://me@localhost/mydb\n" +
 			"  streamsql run report.sql --format csv > report.csv",
 		Args: usageArgs(cobra.MinimumNArgs(1)),
-		RunE: func(c *cobra.Command, args []string) error { return a.run(c.Context(), args, how) },
+		RunE: func(c *cobra.Command, args []string) (err error) {
+			if how.ResetSource, err = pairs("--reset-source", resets); err != nil {
+				return err
+			}
+			return a.run(c.Context(), args, how)
+		},
 	}
 	f := c.Flags()
+	f.StringArrayVar(&resets, "reset-source", nil, "`TABLE=position` to read a table from in place of the checkpoint's: earliest, latest or sequence:N; may be repeated")
 	f.BoolVar(&how.Fresh, "fresh", false, "start anew: take a new job id and ignore earlier checkpoints")
 	f.StringVar(&how.FromSavepoint, "from-savepoint", "", "start from the savepoint at this `path`; with --fresh also when the job has checkpoints of its own")
 	f.BoolVar(&how.ReplayIntoSinks, "replay-into-sinks", false, "start from a savepoint that is older than what tables written by key hold")
@@ -89,6 +96,8 @@ func (a *app) run(ctx context.Context, paths []string, how engine.Start) error {
 	switch {
 	case len(paths) > 1 && how.FromSavepoint != "":
 		return usageError{fmt.Errorf("--from-savepoint is for one file")}
+	case len(paths) > 1 && len(how.ResetSource) > 0:
+		return usageError{fmt.Errorf("--reset-source is for one file")}
 	case how.Continue && (how.Fresh || how.FromSavepoint != ""):
 		return usageError{fmt.Errorf("--continue goes on with a finished job: it excludes --fresh and --from-savepoint")}
 	case how.ReplayIntoSinks && how.FromSavepoint == "":
@@ -111,6 +120,9 @@ func (a *app) run(ctx context.Context, paths []string, how engine.Start) error {
 			files = append(files, f)
 		}
 		if queries := files[0].Queries(); queries != nil && len(files) == 1 {
+			if len(how.ResetSource) > 0 {
+				return usageError{fmt.Errorf("--reset-source is for jobs: a SELECT keeps no positions")}
+			}
 			return a.results(ctx, e, files[0])
 		}
 		return a.jobs(ctx, e, files, how)
