@@ -67,11 +67,9 @@ func (s *sinkInfo) reason() (why, weak string) {
 	case caps.Transient:
 		return "nothing is kept of what it shows", "shows rows again that come again after a restart"
 	case caps.Idempotent:
-		return "its options ask for it", again + ", and other ones may be seen in between: " + s.why
-	case caps.ForceEarly:
-		return "its options ask for it", again
+		return "with these options the connector writes in no other way", again + ", and other ones may be seen in between: " + s.why
 	}
-	return "the connector writes in no other way", again
+	return "with these options the connector writes in no other way", again
 }
 
 func commitReason(s *sinkInfo) string {

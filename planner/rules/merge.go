@@ -1,12 +1,14 @@
 package rules
 
 import (
+	"slices"
+
 	"github.com/streamsql/streamsql/internal/expr"
 	"github.com/streamsql/streamsql/planner/logical"
 )
 
-// mergeProjections makes one projection of two and removes those that change nothing.
-// Two stay apart where merging would put an expression that may raise under a CASE or
+// mergeProjections makes one projection of two, removes those that change nothing, and
+// lets a scan give its columns in the order that is wanted. Two stay apart where merging would put an expression that may raise under a CASE or
 // AND, or compute a volatile one twice.
 func mergeProjections(roots []logical.Node) ([]logical.Node, error) {
 	for {
@@ -20,6 +22,14 @@ func mergeProjections(roots []logical.Node) ([]logical.Node, error) {
 			if isIdentity(p) {
 				changed = true
 				return p.Input
+			}
+			if s, ok := p.Input.(*logical.Scan); ok && uses[s] == 1 {
+				if places := distinctColumns(p.Exprs, s.Output); places != nil {
+					changed = true
+					c := *s
+					c.Output = places
+					return &c
+				}
 			}
 			q, ok := p.Input.(*logical.Project)
 			if !ok || !mergeable(p, q, uses[q] == 1) {
@@ -36,6 +46,19 @@ func mergeProjections(roots []logical.Node) ([]logical.Node, error) {
 			return roots, nil
 		}
 	}
+}
+
+// distinctColumns gives the places in space of expressions that are columns, each another
+// one; nil for other lists.
+func distinctColumns(exprs []*expr.Expr, space []int) []int {
+	var out []int
+	for _, e := range exprs {
+		if e.Kind != expr.Column || slices.Contains(out, space[e.Col]) {
+			return nil
+		}
+		out = append(out, space[e.Col])
+	}
+	return out
 }
 
 func isIdentity(p *logical.Project) bool {
