@@ -142,10 +142,34 @@ func TestOtherJob(t *testing.T) {
 		t.Fatalf("fence %+v", f)
 	}
 	mustCode(t, first.commit(2), sqlerr.CodeFenced)
+	must(t, first.Relinquish(context.Background())) // of what is not its own any more
+	mustCode(t, b.committer(t, "j4", 1).Acquire(context.Background(), nil, false), sqlerr.CodeFenced)
 	// With a marker of its own another job writes beside.
 	beside := b.acquired(t, "j3", 1, "marker.subject", "out.markers.j3")
 	must(t, beside.Commit(context.Background(), beside.id(1), beside.parts(2, perEpoch)))
 	b.wantRows(0, 2*perEpoch)
+}
+
+// A job that has ended well leaves its fence and no claim: it may come back, or another
+// may come without asking.
+func TestRelinquish(t *testing.T) {
+	b := newBroker(t, embedded.Options{})
+	b.create(outStream(true))
+	first := b.acquired(t, "j1", 1)
+	must(t, first.commit(1))
+	must(t, first.Relinquish(context.Background()))
+	again := b.acquired(t, "j1", 2)
+	if f := fence(t, again); f.Job != "j1" || f.Epoch != 1 || f.Checksum != "sum1" {
+		t.Fatalf("fence %+v", f)
+	}
+	mustCode(t, b.committer(t, "j2", 1).Acquire(context.Background(), nil, false), sqlerr.CodeFenced)
+	must(t, again.commit(2))
+	must(t, again.Relinquish(context.Background()))
+	must(t, again.Relinquish(context.Background()))
+	second := b.acquired(t, "j2", 1)
+	must(t, second.commit(1))
+	mustCode(t, again.commit(3), sqlerr.CodeFenced)
+	mustCode(t, b.committer(t, "j1", 3).Acquire(context.Background(), nil, false), sqlerr.CodeFenced)
 }
 
 // The batch is stored and the answer never comes.

@@ -82,7 +82,7 @@ func (c *committer) Acquire(ctx context.Context, _ []connectors.Sink, takeOver b
 		claim := marker{Job: c.job, Attempt: c.attempt, Claim: true}
 		switch {
 		case c.seq == 0:
-		case c.m.Job != c.job && !takeOver:
+		case c.m.Job != c.job && !takeOver && !c.m.Released:
 			return sqlerr.New(sqlerr.CodeFenced, 0, "stream %q is written by another job, whose commit marker is on %q", c.k.stream, c.k.marker).
 				WithDetail("That job is %q, it committed epoch %d.", c.m.Job, c.m.Epoch).
 				WithHint("Take the stream over with --take-over, or set \"marker.subject\" to write beside the other job.")
@@ -92,7 +92,7 @@ func (c *committer) Acquire(ctx context.Context, _ []connectors.Sink, takeOver b
 			return nil
 		case c.m.Job == c.job:
 			claim = c.m
-			claim.Attempt, claim.Claim = c.attempt, true
+			claim.Attempt, claim.Claim, claim.Released = c.attempt, true, false
 		}
 		err := c.publish(ctx, claim)
 		var api *jetstream.APIError
@@ -105,6 +105,23 @@ func (c *committer) Acquire(ctx context.Context, _ []connectors.Sink, takeOver b
 			return c.failed(err)
 		}
 	}
+}
+
+// Relinquish implements connectors.Relinquisher: the marker stays, and another job may
+// replace it.
+func (c *committer) Relinquish(ctx context.Context) error {
+	if err := c.refresh(ctx); err != nil {
+		return err
+	}
+	if c.seq == 0 || c.m.Job != c.job || c.m.Attempt != c.attempt || c.m.Released {
+		return nil // somebody else's by now, or nobody's
+	}
+	m := c.m
+	m.Released = true
+	if err := c.publish(ctx, m); err != nil {
+		return c.failed(err)
+	}
+	return nil
 }
 
 func wrongLast(e *jetstream.APIError) bool {

@@ -26,6 +26,8 @@ type marker struct {
 	Partial *partial `json:"partial,omitempty"`
 	// Claim is set when an attempt took the stream over and committed nothing yet.
 	Claim bool `json:"claim,omitempty"`
+	// Released is set by a job that has ended well: another one may claim the stream.
+	Released bool `json:"released,omitempty"`
 }
 
 type partial struct {
