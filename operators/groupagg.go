@@ -103,8 +103,11 @@ func (g *groupAgg) Process(_ int, b *vec.Batch) (Output, error) {
 		return Output{}, err
 	}
 	g.find(b)
+	// A delete carries the row that it takes away, also where it goes by key alone: a target
+	// can tell by that whether the row is still the one that stands.
+	olds := !g.upsert || b.Ops != nil
 	out := g.newBatch(2 * len(g.touched))
-	if !g.upsert {
+	if olds {
 		if err := g.results(out, g.touched); err != nil {
 			return Output{}, err
 		}
@@ -121,7 +124,7 @@ func (g *groupAgg) Process(_ int, b *vec.Batch) (Output, error) {
 			wm = min(wm, w)
 		}
 	}
-	return Output{Batch: g.changes(out, wm)}, nil
+	return Output{Batch: g.changes(out, olds, wm)}, nil
 }
 
 // find gives every row its record and lists the records touched.
@@ -155,13 +158,12 @@ func (g *groupAgg) find(b *vec.Batch) {
 	}
 }
 
-// changes turns the results before (unless they are not wanted) and after the batch
-// into a changelog, and ends the groups that have no rows.
-func (g *groupAgg) changes(out *vec.Batch, wm int64) *vec.Batch {
-	n := len(g.touched)
-	after := n
-	if g.upsert {
-		after = 0
+// changes turns the results before (if out has them: without them no group can go) and
+// after the batch into a changelog, and ends the groups that have no rows.
+func (g *groupAgg) changes(out *vec.Batch, olds bool, wm int64) *vec.Batch {
+	after := 0
+	if olds {
+		after = len(g.touched)
 	}
 	g.take, g.ops = g.take[:0], g.ops[:0]
 	plain := true
