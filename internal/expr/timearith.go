@@ -84,9 +84,9 @@ func timeArithKernel(op byte, args []Arg, result types.Type) (impl, bool) {
 		return impl{run: addIntervals(sign), raises: true, cost: 5}, true
 	case (a == types.Timestamp || a == types.TimestampTZ) && b == types.Interval:
 		if c := args[1].Const; c != nil && c.Iv.Months == 0 {
-			step := sign * (int64(c.Iv.Days)*vec.MicrosPerDay + c.Iv.Micros)
-			if step != math.MinInt64 {
-				return impl{run: shiftTimestamp(step), raises: true, cost: 2}, true
+			days, us := int64(c.Iv.Days), c.Iv.Micros
+			if max(days, -days) < maxStep/2/vec.MicrosPerDay && us < maxStep/2 && us > -maxStep/2 {
+				return impl{run: shiftTimestamp(sign * (days*vec.MicrosPerDay + us)), raises: true, cost: 2}, true
 			}
 		}
 		return impl{run: addToTimestamp(sign), raises: true, cost: 15}, true
@@ -98,7 +98,7 @@ func timeArithKernel(op byte, args []Arg, result types.Type) (impl, bool) {
 	case a == types.Date && b == types.Int:
 		return impl{run: rowInt(func(k *kctx, v []*vec.Vector, i int, out *vec.Vector) (int64, bool) {
 			d := v[0].I64[i] + sign*v[1].I64[i]
-			if !dateInRange(d) {
+			if !vec.DateInRange(d) {
 				k.fail(out, i, sqlerr.CodeDatetimeOverflow, "date out of range")
 				return 0, false
 			}
@@ -121,11 +121,11 @@ func timeArithKernel(op byte, args []Arg, result types.Type) (impl, bool) {
 	return impl{}, false
 }
 
-func dateInRange(days int64) bool {
-	return days >= -2440588 && vec.TimestampInRange(days*vec.MicrosPerDay)
-}
+// maxStep is a step below which no sum with a timestamp comes round into the range of
+// timestamps again.
+const maxStep = 9_000_000_000_000_000_000
 
-// shiftTimestamp moves by a constant number of microseconds.
+// shiftTimestamp moves by a constant number of microseconds, less than maxStep.
 func shiftTimestamp(step int64) kernel {
 	return func(k *kctx, a []*vec.Vector, out *vec.Vector) {
 		x, d := a[0].I64[:k.n], out.I64[:k.n]
@@ -182,8 +182,8 @@ func addToTimestamp(sign int64) kernel {
 // then the days, then the microseconds. ok is false when the result is out of range.
 func AddInterval(t int64, iv types.IntervalValue, sign int64) (r int64, ok bool) {
 	if iv.Months != 0 {
-		days, us := vec.SplitMicros(t)
-		y, m, d := vec.CivilFromDays(days)
+		day, us := vec.SplitMicros(t)
+		y, m, d := vec.CivilFromDays(day)
 		months := int64(y)*12 + int64(m-1) + sign*int64(iv.Months)
 		year := months / 12
 		if months%12 < 0 {
@@ -195,20 +195,25 @@ func AddInterval(t int64, iv types.IntervalValue, sign int64) (r int64, ok bool)
 		}
 		d = min(d, vec.DaysInMonth(int(year), month))
 		t = vec.DaysFromCivil(int(year), month, d)*vec.MicrosPerDay + us
+		if !vec.TimestampInRange(t) {
+			return 0, false
+		}
 	}
-	t, o1 := intOp('+', t, sign*int64(iv.Days)*vec.MicrosPerDay)
-	micros, o2 := intOp('*', sign, iv.Micros)
-	t, o3 := intOp('+', t, micros)
-	return t, o1|o2|o3 == 0 && vec.TimestampInRange(t)
+	days, o1 := intOp('*', sign*int64(iv.Days), vec.MicrosPerDay)
+	t, o2 := intOp('+', t, days)
+	micros, o3 := intOp('*', sign, iv.Micros)
+	r, o4 := intOp('+', t, micros)
+	return r, o1|o2|o3|o4 == 0 && vec.TimestampInRange(t) && vec.TimestampInRange(r)
 }
 
 func addIntervals(sign int64) kernel {
 	return rowInterval(func(k *kctx, a []*vec.Vector, i int, out *vec.Vector) (types.IntervalValue, bool) {
 		x, y := a[0].Iv[i], a[1].Iv[i]
 		m, d := int64(x.Months)+sign*int64(y.Months), int64(x.Days)+sign*int64(y.Days)
-		us, o := intOp('+', x.Micros, sign*y.Micros)
-		if o != 0 || m != int64(int32(m)) || d != int64(int32(d)) {
-			k.overflow(out, i)
+		by, o := intOp('*', sign, y.Micros)
+		us, o2 := intOp('+', x.Micros, by)
+		if o|o2 != 0 || m != int64(int32(m)) || d != int64(int32(d)) {
+			k.fail(out, i, sqlerr.CodeDatetimeOverflow, "interval out of range")
 			return x, false
 		}
 		return types.IntervalValue{Months: int32(m), Days: int32(d), Micros: us}, true
@@ -239,7 +244,7 @@ func scaleInterval(op byte) kernel {
 		us := scale(float64(x.Micros)) + seconds*1e6
 		days += more
 		if math.Abs(months) > math.MaxInt32 || math.Abs(days) > math.MaxInt32 || !(math.Abs(us) < 9e18) {
-			k.overflow(out, i)
+			k.fail(out, i, sqlerr.CodeDatetimeOverflow, "interval out of range")
 			return x, false
 		}
 		return types.IntervalValue{Months: int32(months), Days: int32(days), Micros: int64(math.RoundToEven(us))}, true

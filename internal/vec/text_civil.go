@@ -9,12 +9,12 @@ const (
 	MicrosPerDay = 24 * microsPerHour
 )
 
-// Limits of DATE and TIMESTAMP: years -4713 (4714 BC, as in
-// PostgreSQL) to 294246 (the last whole year in 64 bits).
+// Limits of DATE and TIMESTAMP: from 24 November 4714 BC, as in PostgreSQL, to the end of
+// 294246, the last whole year in 64 bits.
 const (
 	minYear      = -4713
 	maxYear      = 294246
-	minTimestamp = -210895056000000000
+	minTimestamp = -2440588 * MicrosPerDay
 	maxTimestamp = 9223371244799999999
 )
 
@@ -90,6 +90,11 @@ func TruncateTick(t, tick int64) int64 {
 // TimestampInRange reports whether t is a timestamp that can be printed and sent to
 // PostgreSQL.
 func TimestampInRange(t int64) bool { return t >= minTimestamp && t <= maxTimestamp }
+
+// DateInRange reports whether midnight of that day is a timestamp in range.
+func DateInRange(days int64) bool {
+	return days >= minTimestamp/MicrosPerDay && days <= maxTimestamp/MicrosPerDay
+}
 
 func floorDiv(a, b int64) int64 {
 	q := a / b

@@ -371,23 +371,19 @@ func ParseDate(s []byte) (days int64, f Fault) {
 	if f != Fine {
 		return 0, f
 	}
-	if p.done() {
-		return DaysFromCivil(y, m, d), checkYear(y)
+	if !p.done() {
+		if _, _, f = ParseTimestamp(s); f != Fine {
+			return 0, f
+		}
+		if last := len(p.s) - 2; lowerByte(p.s[last]) == 'b' && lowerByte(p.s[last+1]) == 'c' {
+			y = 1 - y
+		}
 	}
-	if _, _, f = ParseTimestamp(s); f != Fine {
-		return 0, f
+	days = DaysFromCivil(y, m, d)
+	if y < minYear || y > maxYear || !DateInRange(days) {
+		return 0, OutOfRange
 	}
-	if last := len(p.s) - 2; lowerByte(p.s[last]) == 'b' && lowerByte(p.s[last+1]) == 'c' {
-		y = 1 - y
-	}
-	return DaysFromCivil(y, m, d), checkYear(y)
-}
-
-func checkYear(y int) Fault {
-	if y < minYear || y > maxYear {
-		return OutOfRange
-	}
-	return Fine
+	return days, Fine
 }
 
 // ParseTime reads HH:MM[:SS[.f…]] as microseconds since midnight; a zone is refused.
