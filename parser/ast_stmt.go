@@ -48,12 +48,6 @@ type ColumnDef struct {
 	Computed Expr
 }
 
-// IsProctime reports `name AS PROCTIME()`.
-func (c *ColumnDef) IsProctime() bool {
-	call, ok := c.Computed.(*CallExpr)
-	return ok && len(call.Args) == 0 && call.FuncName() == "proctime"
-}
-
 // MetadataDef is METADATA [FROM 'key'] [VIRTUAL]. Key is the column's name when
 // FROM was not written.
 type MetadataDef struct {

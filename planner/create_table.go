@@ -104,9 +104,6 @@ func tableColumn(c *parser.ColumnDef, src string) (catalog.TableColumn, error) {
 	out := catalog.TableColumn{Pos: c.Name.Pos}
 	out.Name = c.Name.Text
 	if c.Computed != nil {
-		if c.IsProctime() {
-			return out, sqlerr.NotSupported(c.Computed.Extent().Pos, "PROCTIME()")
-		}
 		out.Computed, out.ComputedPos = c.Computed.Extent().Text(src), c.Computed.Extent().Pos
 		return out, nil
 	}
@@ -241,7 +238,7 @@ func checkTable(t *catalog.Table, snap *catalog.Snapshot, opts Options) error {
 	}
 	for i := range t.Columns {
 		if t.Columns[i].Computed != "" {
-			t.Columns[i].Type = bound.Column(bound.Declared[i]).Type
+			t.Columns[i].Type = bound.ColumnType(i)
 		}
 	}
 	return nil

@@ -54,6 +54,8 @@ type phys struct {
 	needsOld bool
 	// ordered: the rows of a key come in an order that replay repeats.
 	ordered bool
+	// stamped: the rows depend on the moment at which they came.
+	stamped bool
 	// sources below, by table, in order.
 	sources []*table
 }
@@ -79,6 +81,7 @@ func (b *builder) add(n *plan.Node, inputs ...*phys) *phys {
 	for _, in := range inputs {
 		n.Deterministic = n.Deterministic && in.Deterministic
 		p.ordered = p.ordered && in.ordered
+		p.stamped = p.stamped || in.stamped
 		if in.updating && !p.updating {
 			p.updating, p.cause = true, in.cause
 		}
@@ -150,6 +153,8 @@ func (b *builder) make(n logical.Node) (*phys, error) {
 			return b.calc(n, f.Input, f.Pred, n.Exprs)
 		}
 		return b.calc(n, n.Input, nil, n.Exprs)
+	case *logical.Stamp:
+		return b.stamp(n)
 	case *logical.Assign:
 		return b.assign(n)
 	case *logical.WindowAgg:
@@ -173,12 +178,6 @@ func (b *builder) calc(n, input logical.Node, pred *expr.Expr, exprs []*expr.Exp
 	}, in)
 	p.Key = throughKey(in.Key, exprs)
 	p.OnError = b.onError(p.sources)
-	for _, e := range exprs {
-		p.Deterministic = p.Deterministic && e.Volatility() != expr.Volatile
-	}
-	if pred != nil {
-		p.Deterministic = p.Deterministic && pred.Volatility() != expr.Volatile
-	}
 	return p, nil
 }
 

@@ -98,6 +98,11 @@ func checkNode(t *testing.T, p *plan.Plan, n *plan.Node) {
 		for _, e := range n.Calc.Exprs {
 			want = append(want, types.Column{Type: e.Type})
 		}
+	case n.Stamp != nil:
+		want = append(want, in...)
+		for _, s := range n.Stamp.Types {
+			want = append(want, types.Column{Type: s})
+		}
 	case n.Assign != nil:
 		want = append(append(want, in...), windowColumns(n.Assign.Window, 3)...)
 	case n.WindowAgg != nil:

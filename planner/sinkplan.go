@@ -135,6 +135,9 @@ func replaySure(s *logical.Sink, in *phys) (bool, string) {
 }
 
 func notRepeatable(in *phys) string {
+	if in.stamped {
+		return "NOW() and PROCTIME() are the moment at which a row comes"
+	}
 	for _, t := range in.sources {
 		if !t.caps.Replayable {
 			return "table " + strconv.Quote(t.def.Name) + " cannot be read again from a position"
@@ -145,7 +148,7 @@ func notRepeatable(in *phys) string {
 			return "the idle timeout of table " + strconv.Quote(t.def.Name) + " makes lateness depend on the clock"
 		}
 	}
-	return "a function in the query depends on the moment"
+	return "lateness depends on the clock"
 }
 
 func sinkMode(s *logical.Sink, final bool) plan.SinkMode {

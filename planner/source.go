@@ -3,7 +3,6 @@ package planner
 import (
 	"strconv"
 
-	"github.com/streamsql/streamsql/internal/expr"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/planner/explain"
 	"github.com/streamsql/streamsql/planner/logical"
@@ -60,9 +59,6 @@ func (b *builder) source(s *logical.Scan) (*phys, error) {
 	p := b.add(node)
 	p.sources = []*table{t}
 	p.Deterministic = t.caps.Replayable && src.IdleTimeout == 0
-	for _, v := range src.Virtual {
-		p.Deterministic = p.Deterministic && v.Volatility() != expr.Volatile
-	}
 	p.ordered = t.caps.Splits == 1
 	p.Key = sourceKey(s, place)
 	if src.IdleTimeout > 0 {

@@ -130,7 +130,7 @@ func kindWord(k types.Kind) string {
 
 // functionTable is the one list of scalar functions and operators, by area.
 func functionTable() []Func {
-	return slices.Concat(arithFuncs(), compareFuncs(), condFuncs(), mathFuncs(), stringFuncs(), likeFuncs(), regexpFuncs(), jsonFuncs(), timeFuncs())
+	return slices.Concat(arithFuncs(), compareFuncs(), condFuncs(), mathFuncs(), stringFuncs(), likeFuncs(), regexpFuncs(), jsonFuncs(), timeFuncs(), clockFuncs())
 }
 
 // table is the function table with its index by name and alias, made on first use.

@@ -8,27 +8,22 @@ import (
 	"github.com/streamsql/streamsql/internal/types"
 )
 
-// clockFuncs read the clock, which only the runtime may do.
-var clockFuncs = []string{"now", "current_timestamp", "current_date", "current_time", "localtime",
-	"localtimestamp", "proctime", "current_row_timestamp", "unix_timestamp", "clock_timestamp",
-	"statement_timestamp", "transaction_timestamp"}
-
 // plannedFuncs are functions that the dialect promises and this version lacks.
 var plannedFuncs = []string{"date_bin", "age", "json_query", "json_exists", "json_object", "json_array", "cardinality",
-	"unnest", "to_date", "from_unixtime"}
+	"unnest", "to_date", "from_unixtime", "current_row_timestamp", "clock_timestamp", "statement_timestamp", "transaction_timestamp"}
 
 // ResolveCall binds a call of the function or operator name: it picks the signature by
 // PostgreSQL's rules (exact types first, then the fewest implicit casts; open literals
 // take the type that the others ask for) and makes those casts explicit. Operators are
 // functions named by their symbol or words: "+", "<=", "||", "not", "is null", "is not
 // true", "is distinct from", "like".
-// Errors: 42883 for an unknown name or types that fit no signature, 0A000 for what
-// reads the clock or is promised for later, 22P02 and its kin for an open literal that is no value of its type.
+// Errors: 42883 for an unknown name or types that fit no signature, 0A000 for what is
+// promised for later, 22P02 and its kin for an open literal that is no value of its type.
 func ResolveCall(name string, args []*Expr, pos sqlerr.Pos) (*Expr, error) {
 	lower := strings.ToLower(name)
 	f, ok := LookupFunc(lower)
 	if !ok {
-		if slices.Contains(clockFuncs, lower) || slices.Contains(plannedFuncs, lower) {
+		if slices.Contains(plannedFuncs, lower) {
 			return nil, sqlerr.NotSupported(pos, "function "+strings.ToUpper(name))
 		}
 		err := sqlerr.New(sqlerr.CodeUndefinedFunction, pos, "function %s(%s) does not exist", lower, typeList(args))
@@ -39,6 +34,9 @@ func ResolveCall(name string, args []*Expr, pos sqlerr.Pos) (*Expr, error) {
 	}
 	if f.lower != nil {
 		e, err := f.lower(args)
+		if err == nil {
+			placeClock(e, pos)
+		}
 		return placed(e, err, f, args, pos)
 	}
 	if f.resolve != nil {

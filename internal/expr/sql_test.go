@@ -306,6 +306,9 @@ func (r *sqlReader) primary() *expr.Expr {
 			return expr.Col(i, c.Type)
 		}
 	}
+	if strings.HasPrefix(up, "CURRENT_") || strings.HasPrefix(up, "LOCALTIME") {
+		return call(strings.ToLower(tok))
+	}
 	panic(fmt.Errorf("no column %q", tok))
 }
 

@@ -77,6 +77,7 @@ func (a *attempt) newTask(ctx context.Context, st *stage, subtask int) (*task, e
 	t.id, t.par, t.run, t.wake = checkpoint.TaskID{Node: head.ID, Subtask: subtask}, st.par, a, newWaker()
 	t.groups = stream.RangeOf(subtask, st.par, max(a.graph.plan.KeyGroups, 1))
 	t.last, t.mergedWM = a.next-1, types.MinTime
+	t.clocked = a.graph.timed[head.ID] && head.Stamp == nil
 	if x, ok := act.(*sinkTask); ok {
 		if err := a.openWriter(ctx, x, subtask); err != nil {
 			return nil, err
@@ -132,6 +133,13 @@ func (a *attempt) newOperator(t *task, cn *chainNode) error {
 		inputs[i] = schemaOf(a.graph.plan, e)
 	}
 	cn.inputs = inputs
+	if n.Stamp != nil {
+		cn.op = newStamper(n.Stamp, a.cfg.Clock.Now)
+		if cn.clock() != nil {
+			t.clocks = append(t.clocks, cn)
+		}
+		return nil
+	}
 	op, err := operators.Build(n, operators.Context{Inputs: inputs, BatchRows: a.cfg.BatchRows, Owned: t.groups,
 		KeyGroups: max(a.graph.plan.KeyGroups, 1),
 		Errors:    func(b *vec.Batch, e expr.RowError) error { return cn.rowFailed(b, e) },
@@ -192,7 +200,8 @@ func (a *attempt) newLetters(t *task, subtask, node int, port plan.Port, of map[
 func (a *attempt) newExchange(t *task, subtask int, e edge, of map[*stage][]*task) *exchange {
 	groups := max(a.graph.plan.KeyGroups, 1)
 	x := &exchange{kind: e.Exchange, keys: e.Keys, types: schemaOf(a.graph.plan, e.Edge).Types(), groups: groups, box: &t.chain.box,
-		moves: e.Exchange == plan.Hash && !within(e.Keys, e.from.Key)}
+		clocked: a.graph.timed[e.from.ID],
+		moves:   e.Exchange == plan.Hash && !within(e.Keys, e.from.Key)}
 	to := of[a.graph.of[e.to.ID]]
 	if e.Exchange == plan.Forward {
 		to = to[subtask : subtask+1]

@@ -71,7 +71,11 @@ func (n *chainNode) process(port int, b *vec.Batch) {
 		return
 	}
 	n.count.in.Add(int64(b.N))
+	carried := n.inWM
 	out, err := n.op.Process(port, b)
+	if n.clock() != nil && out.Batch != nil {
+		out.Batch.WM, out.Batch.RowWM = carried, nil
+	}
 	n.after(out, err, false)
 }
 
@@ -79,6 +83,9 @@ func (n *chainNode) process(port int, b *vec.Batch) {
 func (n *chainNode) advance(w int64) {
 	if n.chain.err != nil || w <= n.inWM && !n.start {
 		return
+	}
+	if n.clock() != nil && w < types.MaxTime && !n.start {
+		return // only the end of the input counts
 	}
 	n.start = false
 	n.inWM = max(n.inWM, w)

@@ -50,6 +50,8 @@ type exchange struct {
 	rows    [][]int32 // scratch of deal, by target
 	counts  []int
 	keyCols []*vec.Vector
+	// clocked: the clock makes the watermark.
+	clocked bool
 	// moves: the halves of an update may differ in keys.
 	moves bool
 	box   *outbox

@@ -28,6 +28,8 @@ type graph struct {
 	// inner and outer are the consumers of each node, inside its stage and outside.
 	inner, outer [][]edge
 	par          []int // by node
+	// timed tells of every node whether the clock makes the watermark of its rows.
+	timed []bool
 }
 
 // newGraph cuts a plan into stages. A node joins its producer's stage when it has one
@@ -35,7 +37,8 @@ type graph struct {
 // block and stand alone.
 func newGraph(p *plan.Plan, parallelism int) (*graph, error) {
 	g := &graph{plan: p, of: make([]*stage, len(p.Nodes)), par: make([]int, len(p.Nodes)),
-		inner: make([][]edge, len(p.Nodes)), outer: make([][]edge, len(p.Nodes))}
+		inner: make([][]edge, len(p.Nodes)), outer: make([][]edge, len(p.Nodes)),
+		timed: make([]bool, len(p.Nodes))}
 	if g := p.KeyGroups; g < 0 || g > 1<<15 || g&(g-1) != 0 {
 		return nil, sqlerr.Internalf("%d key groups, not a power of two up to 32768", g)
 	}
@@ -65,6 +68,7 @@ func newGraph(p *plan.Plan, parallelism int) (*graph, error) {
 				g.outer[in.From] = append(g.outer[in.From], e)
 			}
 		}
+		g.timed[i] = g.clocked(n)
 		if joins(n) {
 			st := g.of[n.Inputs[0].From]
 			st.nodes = append(st.nodes, n)
@@ -120,6 +124,8 @@ func kindOf(n *plan.Node) string {
 		return "values"
 	case n.Calc != nil:
 		return "calc"
+	case n.Stamp != nil:
+		return "stamp"
 	case n.Assign != nil:
 		return "assign"
 	case n.WindowAgg != nil:

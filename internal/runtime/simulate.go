@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/streamsql/streamsql/checkpoint"
+	"github.com/streamsql/streamsql/internal/clock"
 )
 
 // Simulation is one attempt of a job without goroutines: every step of every task, of
@@ -13,9 +14,10 @@ import (
 // done when it is picked. It is for tests that choose the order by a seed; connectors
 // in a simulation must not block.
 type Simulation struct {
-	a    *attempt
-	exec *stepper
-	ctx  context.Context
+	a     *attempt
+	clock *clock.Manual
+	exec  *stepper
+	ctx   context.Context
 }
 
 // stepper is the executor of simulations: it collects what is to be done.
@@ -33,12 +35,14 @@ func (s *stepper) decode(f func()) {
 // Simulate prepares an attempt of the job at the given time, as Start does.
 func Simulate(ctx context.Context, cfg Config, now int64) (*Simulation, error) {
 	cfg = cfg.withDefaults()
+	c := clock.At(now)
+	cfg.Clock = c
 	id, old, bound, err := jobID(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
 	cfg.replaces = old
-	s := &Simulation{exec: &stepper{}, ctx: ctx}
+	s := &Simulation{exec: &stepper{}, clock: c, ctx: ctx}
 	if s.a, err = newAttempt(ctx, cfg, id, s.exec, now); err != nil {
 		return nil, err
 	}
@@ -80,7 +84,10 @@ func (s *Simulation) stepActor(x actor) (progress, done bool, err error) {
 }
 
 // Tick moves the clock.
-func (s *Simulation) Tick(now int64) { s.a.tick(now) }
+func (s *Simulation) Tick(now int64) {
+	s.clock.Set(now)
+	s.a.tick(now)
+}
 
 // Stop asks for a last checkpoint and the end.
 func (s *Simulation) Stop(savepoint string) {

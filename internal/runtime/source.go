@@ -52,7 +52,7 @@ func (t *sourceTask) step(ctx context.Context) (progress, done bool, err error) 
 		t.seal()
 		return true, false, nil
 	}
-	if t.chain.work() {
+	if t.chain.work() || t.strike() {
 		return true, false, t.chain.err
 	}
 	if t.cur == nil && !t.stopped {

@@ -46,6 +46,8 @@ type task struct {
 	moved    bool
 	inFlight *flight
 	sink     *sinkTask    // the task, when it is a sink
+	clocks   []*chainNode // of the chain, that make watermarks
+	clocked  bool         // the clock makes the watermark of the rows that come in
 	ticks    atomic.Bool  // wake it with every tick
 	pause    atomic.Int64 // longest freeze, in nanoseconds; for Status alone
 }
@@ -113,16 +115,16 @@ func (t *task) pending() bool {
 		t.seal()
 		return true
 	}
-	if t.chain.work() {
+	if t.chain.work() || t.strike() {
 		return true
 	}
 	if t.wantIdle != t.idle {
 		t.idle = t.wantIdle
 		if t.idle {
-			t.toAll(stream.Message{Kind: stream.KindIdle})
+			t.timeToAll(stream.Message{Kind: stream.KindIdle})
 		} else {
 			// A watermark ends the idleness downstream, also an old one.
-			t.toAll(stream.Message{Kind: stream.KindWatermark, Time: t.mergedWM})
+			t.timeToAll(stream.Message{Kind: stream.KindWatermark, Time: t.mergedWM})
 		}
 		return true
 	}
@@ -226,7 +228,8 @@ func (t *task) merge() {
 		t.endDue = true
 	}
 	if wm > t.mergedWM {
-		t.mergedWM, t.moved = wm, true
+		// The clock moves by itself; that alone is worth no checkpoint.
+		t.mergedWM, t.moved = wm, t.moved || !t.clocked
 		t.chain.nodes[0].advance(wm)
 	}
 }
@@ -372,7 +375,7 @@ func (t *task) linger() {
 	box.flushCaughtUp()
 	if box.gathered == 0 {
 		t.gathered = 0
-		t.run.lingering(t, false)
+		t.run.lingering(t, len(t.clocks) > 0)
 		return
 	}
 	now := t.run.now()

@@ -237,6 +237,9 @@ func (g *grouping) build(items []item, having *expr.Expr) (logical.Node, []item,
 		if err != nil {
 			return nil, nil, err
 		}
+		if err := judgedOnce(pred, agg); err != nil {
+			return nil, nil, err
+		}
 		out = &logical.Filter{Input: agg, Pred: pred}
 	}
 	for i := range items {

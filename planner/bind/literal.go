@@ -29,6 +29,10 @@ func constant(e *expr.Expr, t types.Type, pos sqlerr.Pos) (types.Value, error) {
 	if err != nil {
 		return types.Value{}, err
 	}
+	if call := e.Clock(); call != nil {
+		return types.Value{}, sqlerr.NotSupported(call.Pos, "the moment in VALUES").
+			WithHint("Write it as a SELECT.")
+	}
 	v, err := expr.EvalConst(e)
 	if se := sqlerr.As(err); se != nil && se.Pos == 0 {
 		se.Pos = pos

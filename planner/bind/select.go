@@ -29,6 +29,9 @@ func (b *Binder) selectCore(s *parser.Select, with *cte) (logical.Node, error) {
 		if err != nil {
 			return nil, err
 		}
+		if err := judgedOnce(pred, node); err != nil {
+			return nil, err
+		}
 		node = &logical.Filter{Input: node, Pred: pred}
 	}
 	g := &grouping{b: b, sel: s, sc: sc, node: node}

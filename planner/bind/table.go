@@ -36,6 +36,11 @@ func (b *Binder) readable(name string, pos sqlerr.Pos) (*logical.Table, error) {
 		for i, v := range t.Virtual {
 			t.Virtual[i] = logical.RelocateExpr(v, at)
 		}
+		for i, m := range t.Moment {
+			if m != nil {
+				t.Moment[i] = logical.RelocateExpr(m, at)
+			}
+		}
 		if t.Watermark != nil {
 			t.Watermark = logical.RelocateExpr(t.Watermark, at)
 		}
@@ -54,7 +59,7 @@ func (b *Binder) Table(def *catalog.Table) (*logical.Table, error) {
 	}
 	tb := &tableBinder{
 		b: b, def: def, conn: conn,
-		out:   &logical.Table{Def: def, Declared: make([]int, len(def.Columns)), Time: -1},
+		out:   &logical.Table{Def: def, Declared: make([]int, len(def.Columns)), Moment: make([]*expr.Expr, len(def.Columns)), Time: -1},
 		state: make([]bindState, len(def.Columns)),
 	}
 	for i := range def.Columns {
@@ -200,6 +205,11 @@ func (t *tableBinder) column(i int, pos sqlerr.Pos) error {
 			return err
 		}
 	}
+	if e.Clock() != nil {
+		t.out.Declared[i], t.out.Moment[i] = -1, e
+		t.state[i] = bound
+		return nil
+	}
 	t.out.Declared[i] = len(t.out.Read) + len(t.out.Virtual)
 	t.out.Virtual = append(t.out.Virtual, e)
 	t.out.VirtualNames = append(t.out.VirtualNames, c.Name)
@@ -228,6 +238,9 @@ func (t *tableBinder) expression(text string, pos sqlerr.Pos) (*expr.Expr, error
 		if err := t.column(e.Col, ref.Pos); err != nil {
 			return nil, err
 		}
+		if m := t.out.Moment[e.Col]; m != nil {
+			return logical.RelocateExpr(m, ref.Pos), nil
+		}
 		place := t.out.Declared[e.Col]
 		return at(expr.Col(place, t.out.Column(place).Type), ref.Pos), nil
 	}
@@ -241,9 +254,14 @@ func (t *tableBinder) watermark() error {
 		return nil
 	}
 	for i, c := range d.Columns {
-		if c.Name == d.WatermarkColumn {
-			t.out.Time = t.out.Declared[i]
+		if c.Name != d.WatermarkColumn {
+			continue
 		}
+		if t.out.Moment[i] != nil {
+			return sqlerr.New(sqlerr.CodeWindowing, d.WatermarkPos, "the WATERMARK column %q depends on the clock", c.Name).
+				WithHint("A column AS PROCTIME() needs no WATERMARK: windows over it fire by the clock.")
+		}
+		t.out.Time = t.out.Declared[i]
 	}
 	typ := t.out.Column(t.out.Time).Type
 	if !typ.IsTimestamp() {
@@ -253,6 +271,10 @@ func (t *tableBinder) watermark() error {
 	e, err := t.expression(d.Watermark, d.WatermarkPos)
 	if err != nil {
 		return err
+	}
+	if call := e.Clock(); call != nil {
+		return sqlerr.New(sqlerr.CodeWindowing, call.Pos, "the WATERMARK of %q depends on the clock", d.WatermarkColumn).
+			WithHint("Take it from the row's own time, or use a column AS PROCTIME() for windows that fire by the clock.")
 	}
 	if e.Type.Kind != typ.Kind {
 		return sqlerr.New(sqlerr.CodeDatatypeMismatch, d.WatermarkPos, "the WATERMARK of %q must be %s, not %s", d.WatermarkColumn, typ, e.Type)

@@ -97,7 +97,8 @@ func (b *Binder) window(fn string, in logical.Node, sc *scope, timeArg parser.Ex
 // every key.
 const maxWindows = 10_000
 
-// windowTime binds the time column of a window: it must be event time.
+// windowTime binds the time column of a window: it must be event time or
+// processing time.
 func (b *Binder) windowTime(fn string, in logical.Node, sc *scope, arg parser.Expr) (int, error) {
 	ref, ok := arg.(*parser.ColumnRef)
 	if !ok {
@@ -111,13 +112,16 @@ func (b *Binder) windowTime(fn string, in logical.Node, sc *scope, arg parser.Ex
 	if !c.Type.IsTimestamp() {
 		return 0, sqlerr.New(sqlerr.CodeDatatypeMismatch, ref.Pos, "the time column %q of %s must be TIMESTAMP or TIMESTAMP WITH TIME ZONE, not %s", c.Name, fn, c.Type)
 	}
-	if c.Time {
+	if c.Time || c.Proc {
 		return e.Col, nil
 	}
 	err2 := sqlerr.New(sqlerr.CodeWindowing, ref.Pos, "column %q is not event time", c.Name)
 	for _, other := range in.Columns() {
 		if other.Time {
 			return 0, err2.WithHint("The event time here is %q.", other.Name)
+		}
+		if other.Proc {
+			return 0, err2.WithHint("The processing time here is %q.", other.Name)
 		}
 	}
 	return 0, err2.WithHint("Declare WATERMARK FOR %s AS … on the table; a computed or aggregated time is not event time.", parser.QuoteIdent(c.Name))

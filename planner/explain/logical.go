@@ -45,6 +45,8 @@ func logicalText(n logical.Node) (word, text string) {
 		return "filter", " " + n.Pred.Format(in())
 	case *logical.Project:
 		return "project", " " + exprList(n.Exprs, in(), n.Names)
+	case *logical.Stamp:
+		return "stamp", stampText(len(n.Types), logical.Schema(n).Names(), n.Timed)
 	case *logical.Assign:
 		return "assign", " " + windowText(n.Window) + " on " + quoteName(in()[n.Time])
 	case *logical.WindowAgg:
@@ -69,6 +71,21 @@ func scanText(s *logical.Scan) string {
 	}
 	if s.Predicate != nil {
 		text += "; where " + s.Predicate.Format(space)
+	}
+	return text
+}
+
+// stampText names the last n columns, which the clock fills in.
+func stampText(n int, columns []string, timed bool) string {
+	text := " "
+	for i, c := range columns[len(columns)-n:] {
+		if i > 0 {
+			text += ", "
+		}
+		text += quoteName(c)
+	}
+	if timed {
+		text += ", the time of windows"
 	}
 	return text
 }

@@ -97,6 +97,8 @@ func title(p *plan.Plan, n *plan.Node) string {
 		return " " + quoteName(n.Sink.Table) + " (" + join(", ", n.Sink.Connector, n.Sink.Format) + ")"
 	case n.Values != nil:
 		return " " + count(len(n.Values.Rows), "row")
+	case n.Stamp != nil:
+		return stampText(len(n.Stamp.Types), n.Schema.Names(), n.Stamp.Timed)
 	case n.Assign != nil:
 		return " " + windowText(n.Assign.Window) + " on " + quoteName(inputNames(p, n)[n.Assign.Time])
 	case n.WindowAgg != nil:
@@ -135,6 +137,9 @@ func facts(p *plan.Plan, n *plan.Node) []fact {
 		out = []fact{{"shows", "the newest row of every key (" + names(n.Schema.Names(), n.Materialize.Key) + ")"}}
 	case n.Sink != nil:
 		out = sinkFacts(n)
+	}
+	if n.Stamp != nil && n.Stamp.Timed {
+		out = append(out, fact{"watermark", "the clock"})
 	}
 	if n.Time >= 0 {
 		out = append(out, fact{"event time", quoteName(n.Schema[n.Time].Name)})

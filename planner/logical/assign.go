@@ -25,14 +25,21 @@ func (a *Assign) Columns() []Column {
 	in := a.Input.Columns()
 	out := make([]Column, 0, len(in)+len(WindowNames))
 	for _, c := range in {
-		c.Time, c.Window = false, ""
+		c.Time, c.Proc, c.Window = false, false, ""
 		out = append(out, c)
 	}
 	for i := range WindowNames {
-		out = append(out, windowColumn(a.Window, i))
+		c := windowColumn(a.Window, i)
+		if a.Proc() {
+			c.Time, c.Proc = false, c.Time
+		}
+		out = append(out, c)
 	}
 	return out
 }
+
+// Proc reports that the windows are of processing time.
+func (a *Assign) Proc() bool { return a.Input.Columns()[a.Time].Proc }
 
 func windowColumn(w plan.Window, i int) Column {
 	return Column{

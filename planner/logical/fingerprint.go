@@ -30,6 +30,8 @@ func Fingerprint(n Node, inputs []string) string {
 		for _, e := range n.Exprs {
 			writeExpr(&b, e)
 		}
+	case *Stamp:
+		fmt.Fprintf(&b, "stamp %v %v", n.Types, n.Timed)
 	case *Assign:
 		fmt.Fprintf(&b, "assign %v %d", n.Window, n.Time)
 	case *GroupAgg:

@@ -34,7 +34,7 @@ func (g *GroupAgg) Columns() []Column {
 	out := make([]Column, 0, len(g.Keys)+len(g.Aggs))
 	for _, k := range g.Keys {
 		c := in[k]
-		c.Time = c.Time && windowed
+		c.Time, c.Proc = c.Time && windowed, c.Proc && windowed
 		c.Window = ""
 		out = append(out, c)
 	}

@@ -14,12 +14,15 @@ type Column struct {
 	types.Column
 	// Time: the column is event time, and the watermark speaks of it.
 	Time bool
+	// Proc: the column is processing time, PROCTIME() or the window_time of a window over
+	// it. Once the clock has its column in the plan, that is event time.
+	Proc bool
 	// Window says which end of the row's window the column is, "" for other columns.
 	Window plan.WindowProp
 }
 
-// Node is one relational operator: *Scan, *Values, *Filter, *Project, *Assign,
-// *WindowAgg, *GroupAgg, *Union or *Sink.
+// Node is one relational operator: *Scan, *Values, *Filter, *Project, *Stamp,
+// *Assign, *WindowAgg, *GroupAgg, *Union or *Sink.
 type Node interface {
 	// Columns is the output.
 	Columns() []Column

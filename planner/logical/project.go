@@ -18,8 +18,9 @@ func (p *Project) Columns() []Column {
 	for i, e := range p.Exprs {
 		out[i].Column = types.Column{Name: p.Names[i], Type: e.Type, NotNull: NotNull(e, in)}
 		if e.Kind == expr.Column {
-			out[i].Time, out[i].Window = in[e.Col].Time, in[e.Col].Window
+			out[i].Time, out[i].Proc, out[i].Window = in[e.Col].Time, in[e.Col].Proc, in[e.Col].Window
 		}
+		out[i].Proc = out[i].Proc || e.IsProctime()
 	}
 	return out
 }
@@ -33,6 +34,8 @@ func (p *Project) WithInputs(in []Node) Node {
 // NotNull reports that e over columns in is certain not to be NULL.
 func NotNull(e *expr.Expr, in []Column) bool {
 	switch e.Kind {
+	case expr.Call:
+		return e.IsClock()
 	case expr.Column:
 		return in[e.Col].NotNull
 	case expr.Literal:

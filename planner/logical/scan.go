@@ -1,6 +1,8 @@
 package logical
 
 import (
+	"slices"
+
 	"github.com/streamsql/streamsql/internal/catalog"
 	"github.com/streamsql/streamsql/internal/expr"
 	"github.com/streamsql/streamsql/internal/sqlerr"
@@ -17,8 +19,12 @@ type Table struct {
 	// Virtual are computed columns over Read and earlier Virtual ones.
 	Virtual      []*expr.Expr
 	VirtualNames []string
-	// Declared gives for each column of Def its place in the column space.
+	// Declared gives for each column of Def its place in the column space, -1 for those
+	// that Moment computes.
 	Declared []int
+	// Moment gives for each column of Def that depends on the moment of the row what it
+	// is, over the column space; nil for the others. A scan does not know the moment.
+	Moment []*expr.Expr
 	// Watermark is over the column space, nil for a table without event time; Time is
 	// the column it is for, -1 without.
 	Watermark *expr.Expr
@@ -47,9 +53,33 @@ type Scan struct {
 	Pos   sqlerr.Pos
 }
 
-// NewScan returns a scan of all declared columns.
-func NewScan(t *Table, pos sqlerr.Pos) *Scan {
-	return &Scan{Table: t, Output: t.Declared, Timed: t.Time >= 0, Pos: pos}
+// NewScan returns all declared columns of t.
+func NewScan(t *Table, pos sqlerr.Pos) Node {
+	s := &Scan{Table: t, Output: t.Declared, Timed: t.Time >= 0, Pos: pos}
+	if !slices.ContainsFunc(t.Moment, func(e *expr.Expr) bool { return e != nil }) {
+		return s
+	}
+	s.Output = make([]int, len(t.Read)+len(t.Virtual))
+	for i := range s.Output {
+		s.Output[i] = i
+	}
+	p := &Project{Input: s}
+	for i, c := range t.Def.Columns {
+		e := t.Moment[i]
+		if e == nil {
+			e = Ref(s, t.Declared[i])
+		}
+		p.Exprs, p.Names = append(p.Exprs, e), append(p.Names, c.Name)
+	}
+	return p
+}
+
+// ColumnType is the type of column i of Def.
+func (t *Table) ColumnType(i int) types.Type {
+	if e := t.Moment[i]; e != nil {
+		return e.Type
+	}
+	return t.Column(t.Declared[i]).Type
 }
 
 func (s *Scan) Columns() []Column {

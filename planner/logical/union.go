@@ -15,7 +15,7 @@ func (u *Union) Columns() []Column {
 	}
 	for _, n := range u.In[1:] {
 		for i, c := range n.Columns() {
-			out[i].Time = out[i].Time && c.Time
+			out[i].Time, out[i].Proc = out[i].Time && c.Time, out[i].Proc && c.Proc
 			out[i].NotNull = out[i].NotNull && c.NotNull
 		}
 	}

@@ -9,6 +9,8 @@ func (n *Node) Kind() string {
 		return "values"
 	case n.Calc != nil:
 		return "calc"
+	case n.Stamp != nil:
+		return "stamp"
 	case n.Assign != nil:
 		return "assign"
 	case n.WindowAgg != nil:

@@ -110,6 +110,7 @@ type Node struct {
 	Source      *Source      `json:"source,omitempty"`
 	Values      *Values      `json:"values,omitempty"`
 	Calc        *Calc        `json:"calc,omitempty"`
+	Stamp       *Stamp       `json:"stamp,omitempty"`
 	Assign      *Assign      `json:"assign,omitempty"`
 	WindowAgg   *WindowAgg   `json:"window_agg,omitempty"`
 	GroupAgg    *GroupAgg    `json:"group_agg,omitempty"`
@@ -160,6 +161,16 @@ type Values struct {
 type Calc struct {
 	Predicate *expr.Expr   `json:"predicate,omitempty"`
 	Exprs     []*expr.Expr `json:"exprs"`
+}
+
+// Stamp appends the moment at which a row passes, by the runtime's clock, once for every
+// type and cut to its precision. Inputs only grow: a row that is taken back would have
+// to be taken back with the moment at which it came.
+type Stamp struct {
+	Types []types.Type `json:"types"`
+	// Timed: the first of Types is event time from here on. The watermark is the clock's,
+	// and that of the input counts no more but for its end.
+	Timed bool `json:"timed,omitempty"`
 }
 
 // Window is the shape of a windowing: all lengths in microseconds.

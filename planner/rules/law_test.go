@@ -71,7 +71,7 @@ func (g *generator) roots() []logical.Node {
 	sum := must(expr.ResolveCall("+", []*expr.Expr{expr.Col(0, types.TBigInt), expr.Col(1, types.TBigInt)}, 0))
 	tab.Virtual, tab.VirtualNames = []*expr.Expr{sum}, []string{"d"}
 	tab.Watermark = expr.Col(3, types.TTimestamp(3))
-	g.scan = logical.NewScan(tab, 0)
+	g.scan = logical.NewScan(tab, 0).(*logical.Scan)
 	g.nodes = []logical.Node{g.scan}
 	var out []logical.Node
 	for range 1 + g.r.IntN(3) {

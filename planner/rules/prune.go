@@ -79,6 +79,14 @@ func (p *pruner) mark(n logical.Node) {
 			}
 		}
 		keepTime()
+	case *logical.Stamp:
+		in := len(n.Input.Columns())
+		for i, b := range need[:in] {
+			if b {
+				ask(n.Input, i)
+			}
+		}
+		p.timed[n.Input] = p.timed[n.Input] || p.timed[n] && !n.Timed
 	case *logical.Assign:
 		for i, b := range need {
 			if b && i < len(n.Input.Columns()) {
@@ -186,6 +194,22 @@ func (p *pruner) rebuild(n logical.Node, in []logical.Node, maps [][]int) (logic
 			}
 		}
 		return out, placesOf(need)
+	case *logical.Stamp:
+		s := &logical.Stamp{Input: in[0], Timed: n.Timed && p.timed[n]}
+		places := append([]int(nil), maps[0]...)
+		at := len(in[0].Columns())
+		for i, t := range n.Types {
+			place := -1
+			if need[len(maps[0])+i] || s.Timed && i == 0 {
+				place = at + len(s.Types)
+				s.Types = append(s.Types, t)
+			}
+			places = append(places, place)
+		}
+		if len(s.Types) == 0 {
+			return in[0], places
+		}
+		return s, places
 	case *logical.Assign:
 		a := *n
 		a.Input, a.Time = in[0], maps[0][n.Time]

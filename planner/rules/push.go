@@ -54,15 +54,16 @@ func pushFilter(f *logical.Filter) logical.Node {
 			out[i] = &logical.Filter{Input: b, Pred: f.Pred}
 		}
 		return &logical.Union{In: out}
-	case *logical.Assign:
-		n := len(in.Input.Columns())
+	case *logical.Assign, *logical.Stamp:
+		// What they append is not known below.
+		n := len(in.Inputs()[0].Columns())
 		return below(f, func(c *expr.Expr) *expr.Expr {
 			if logical.Uses(c, func(col int) bool { return col >= n }) {
 				return nil
 			}
 			return c
 		}, func(pred *expr.Expr) logical.Node {
-			return in.WithInputs([]logical.Node{&logical.Filter{Input: in.Input, Pred: pred}})
+			return in.WithInputs([]logical.Node{&logical.Filter{Input: in.Inputs()[0], Pred: pred}})
 		})
 	case *logical.GroupAgg:
 		return below(f, keysOnly(in.Keys), func(pred *expr.Expr) logical.Node {

@@ -20,6 +20,7 @@ type Rule struct {
 // made equal.
 func List() []Rule {
 	return []Rule{
+		{"stamp-rows", stampRows},
 		{"fold-constants", foldConstants},
 		{"share-plans", share},
 		{"window-aggregation", windowAggregation},

@@ -137,6 +137,8 @@ func (l *lineage) relation(n *plan.Node) *relation {
 		return l.project(&relation{from: rows}, l.symbols(n, rows))
 	case n.Calc != nil:
 		return l.calc(n, ins[0])
+	case n.Stamp != nil:
+		return l.stamp(n, ins[0])
 	case n.Assign != nil:
 		r := *ins[0]
 		w := windowText(n.Assign.Window)
@@ -153,6 +155,18 @@ func (l *lineage) relation(n *plan.Node) *relation {
 		return l.union(n, ins)
 	}
 	return ins[0]
+}
+
+// stamp adds the moment of the rows, and by the clock they are timed from here on.
+func (l *lineage) stamp(n *plan.Node, in *relation) *relation {
+	r, exprs := *in, slices.Clone(in.exprs)
+	for _, c := range n.Schema[len(exprs):] {
+		exprs = append(exprs, l.symbol(text{strings.ToUpper(c.Name) + "()", "the moment"}, state.Canonical(c.Type), []string{}))
+	}
+	if n.Stamp.Timed {
+		r.time = text{"the clock", "the clock"}
+	}
+	return l.project(&r, exprs)
 }
 
 // symbols makes one for each column of n, which is known by its place only.
