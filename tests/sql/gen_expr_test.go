@@ -22,6 +22,7 @@ func (g *generator) expr(s scope, k kind, depth int, exact bool) column {
 	for {
 		c := g.try(s, k, depth, exact)
 		if !exact || !c.rough || k == kFloat && isLeaf(s, c) {
+			g.subs = append(g.subs, c)
 			return c
 		}
 		if depth > 0 {
@@ -30,7 +31,7 @@ func (g *generator) expr(s scope, k kind, depth int, exact bool) column {
 	}
 }
 
-func isLeaf(s scope, c column) bool { return isColumn(s, c) || strings.HasPrefix(c.text, "CAST(") }
+func isLeaf(s scope, c column) bool { return isColumn(s, c) || strings.HasPrefix(c.text, constFrom) }
 
 func (g *generator) try(s scope, k kind, depth int, exact bool) column {
 	if depth == 0 {
@@ -39,6 +40,11 @@ func (g *generator) try(s scope, k kind, depth int, exact bool) column {
 	e := func(k kind) column { return g.expr(s, k, depth-1, exact) }
 	if g.one(6) {
 		return g.choice(s, k, depth, exact)
+	}
+	if g.hard && g.one(4) {
+		if c, ok := g.cast(k, e); ok {
+			return c
+		}
 	}
 	switch k {
 	case kBool:
@@ -270,7 +276,7 @@ func (g *generator) textExpr(s scope, depth int, exact bool) column {
 }
 
 func (g *generator) literalJSON() column {
-	return column{text: quoteSQL(pick(g, `{"a": 1, "b": "x"}`, `{"a": null}`, `{"n": 9007199254740993, "a": {"b": [1, 2]}}`, `{"a": 1.50, "b": true}`)), kind: kText}
+	return column{text: constFrom + quoteSQL(pick(g, `{"a": 1, "b": "x"}`, `{"a": null}`, `{"n": 9007199254740993, "a": {"b": [1, 2]}}`, `{"a": 1.50, "b": true}`)) + constTo, kind: kText}
 }
 
 func (g *generator) exactLeaf(s scope, k kind) column {

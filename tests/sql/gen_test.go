@@ -51,8 +51,11 @@ var columnTypes = [kinds][]string{
 type generator struct {
 	*rand.Rand
 	tables []genTable
-	// hard tables hold the extremes of integers: expressions over them overflow.
+	// hard tables hold values near the limits of their types: expressions over them
+	// overflow.
 	hard bool
+	// subs are the expressions made so far.
+	subs []column
 }
 
 type genTable struct {
@@ -64,7 +67,7 @@ type genTable struct {
 
 func newGenerator(seed uint64) *generator {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 77))}
-	g.hard = g.one(8)
+	g.hard = g.one(4)
 	return g
 }
 
@@ -82,6 +85,9 @@ func (g *generator) table(name string) {
 			k = kInt
 		}
 		typ := pick(g, columnTypes[k]...)
+		if g.hard && k == kDec && g.one(2) {
+			typ = pick(g, "DECIMAL(38,0)", "DECIMAL(38,18)", "DECIMAL(38,38)", "DECIMAL(19,2)")
+		}
 		c := fmt.Sprintf("%s%d", string("bidftxyzw"[k]), i)
 		decl, types = append(decl, c+" "+typ), append(types, typ)
 		t.scope = append(t.scope, column{text: c, kind: k, rough: k == kFloat})
@@ -107,14 +113,15 @@ var words = []string{"", "a", "b", "A", "ab", "abc", "Abc", "aXb", "a b", " a", 
 
 // json is a value of a column as JSON.
 func (g *generator) json(k kind, typ string) string {
+	if g.hard && g.one(6) {
+		if v := g.limit(k, typ); v != "" {
+			return v
+		}
+	}
 	switch k {
 	case kBool:
 		return pick(g, "true", "false")
 	case kInt:
-		if g.hard && g.one(20) {
-			return map[string]string{"SMALLINT": pick(g, "32767", "-32768"), "INT": pick(g, "2147483647", "-2147483648"),
-				"BIGINT": pick(g, "9223372036854775807", "-9223372036854775808", "9007199254740993")}[typ]
-		}
 		return fmt.Sprint(g.IntN(25) - 8)
 	case kDec:
 		switch typ {
@@ -122,6 +129,8 @@ func (g *generator) json(k kind, typ string) string {
 			return fmt.Sprint(g.IntN(2000) - 1000)
 		case "DECIMAL(15,5)":
 			return fmt.Sprintf("%d.%05d", g.IntN(40)-20, g.IntN(4)*12345)
+		case "DECIMAL(38,38)":
+			return fmt.Sprintf("0.%02d", g.IntN(100))
 		}
 		return fmt.Sprintf("%d.%02d", g.IntN(20)-5, g.IntN(4)*25)
 	case kFloat:
@@ -159,14 +168,37 @@ func (g *generator) time() string {
 	return s + pick(g, "", "", ".5", ".999", ".001")
 }
 
+// Constants stand between these marks.
+const constFrom, constTo = "\x01", "\x02"
+
+// ours is a generated text as we get it.
+var ours = strings.NewReplacer(constFrom, "", constTo, "", postgresOnly, "")
+
+// postgres is a generated text as PostgreSQL gets it: its planner computes constants
+// ahead, also those that no row needs, but looks into no subquery; and it moves and
+// drops expressions freely, but not across OFFSET.
+var postgres = strings.NewReplacer(constFrom, "(SELECT ", constTo, ")", postgresOnly, " OFFSET 0")
+
+// postgresOnly ends a subquery.
+const postgresOnly = "\x03"
+
 // literal is a constant of a kind.
 func (g *generator) literal(k kind) column {
+	c := g.constant(k)
+	c.text = constFrom + c.text + constTo
+	return c
+}
+
+func (g *generator) constant(k kind) column {
 	c := column{kind: k}
 	switch k {
 	case kBool:
 		c.text = pick(g, "TRUE", "FALSE")
 	case kInt:
 		c.text = pick(g, "0", "1", "2", "3", "7", "10", "(-1)", "(-3)", "100")
+		if g.hard && g.one(8) {
+			c.text = pick(g, "32767", "2147483647", "2147483648", "9223372036854775807", "(-9223372036854775807)")
+		}
 	case kDec:
 		c.text = pick(g, "0.5", "1.25", "10.0", "(-0.01)", "100.125")
 	case kFloat:
@@ -182,6 +214,10 @@ func (g *generator) literal(k kind) column {
 	case kStampTZ:
 		c.text = "TIMESTAMP WITH TIME ZONE '" + g.date() + " " + g.time() + pick(g, "Z", "+02") + "'"
 	case kInterval:
+		if g.hard && g.one(4) {
+			c.text = "INTERVAL '" + pick(g, "290000 years", "2147483647 days", "-2147483648 days", "2147483647 months", "2562047788 hours", "-106751991 days", "9223372036854.775807 seconds") + "'"
+			break
+		}
 		c.text = "INTERVAL '" + pick(g, "1 day", "1 month", "90 minutes", "2 years 3 months", "1 day 02:03:04", "0.5 seconds", "-3 hours") + "'"
 	}
 	return c
@@ -200,7 +236,7 @@ func (g *generator) leaf(s scope, k kind) column {
 		return pick(g, fit...)
 	}
 	if g.one(12) {
-		return column{text: "CAST(NULL AS " + castName[k] + ")", kind: k, rough: k == kFloat}
+		return column{text: constFrom + "CAST(NULL AS " + castName[k] + ")" + constTo, kind: k, rough: k == kFloat}
 	}
 	return g.literal(k)
 }

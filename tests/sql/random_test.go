@@ -51,7 +51,7 @@ func TestRandomQueries(t *testing.T) {
 	answered, failed := 0, 0
 	for seed := first; seed < first+n; seed++ {
 		c := newRandomCase(seed)
-		rows, err := c.check(pg, db)
+		rows, err := c.check(db)
 		if err == nil && seed%16 == 0 {
 			err = c.checkKilled(t)
 		}
@@ -98,13 +98,13 @@ func (c *randomCase) String() string {
 			fmt.Fprintf(&b, "  %s\n", r)
 		}
 	}
-	fmt.Fprintf(&b, "%s;\nparallelism %d, batches of %d rows, chunks of %d", c.query.text, c.cut.parallelism, c.cut.batch, c.chunk)
+	fmt.Fprintf(&b, "%s;\nin PostgreSQL: %s\nparallelism %d, batches of %d rows, chunks of %d", ours.Replace(c.query.text), postgres.Replace(c.query.text), c.cut.parallelism, c.cut.batch, c.chunk)
 	return b.String()
 }
 
 // check compares the two answers and gives the number of rows.
-func (c *randomCase) check(pg *pgtest.Server, db *sql.DB) (int, error) {
-	want, pgErr := c.postgres(pg, db)
+func (c *randomCase) check(db *sql.DB) (int, error) {
+	want, pgErr := c.postgres(db)
 	got, ourErr := c.ours()
 	var refused *pq.Error
 	switch {
@@ -129,7 +129,7 @@ func (c *randomCase) check(pg *pgtest.Server, db *sql.DB) (int, error) {
 		if c.gen.hard && strings.HasPrefix(sqlerr.CodeOf(ourErr), "22") || sqlerr.CodeOf(ourErr) == sqlerr.CodeNumericOutOfRange && wide(want) {
 			return 0, nil
 		}
-		return 0, fmt.Errorf("we fail: %s", sqlerr.Render(ourErr, c.query.text))
+		return 0, fmt.Errorf("we fail: %s", sqlerr.Render(ourErr, ours.Replace(c.query.text)))
 	}
 	c.want = want
 	return len(want), sameRows(got, want, c.query.columns)
@@ -149,7 +149,7 @@ func (c *randomCase) checkKilled(t *testing.T) error {
 		}
 		r.lines = max(r.lines, len(x.rows))
 	}
-	job, err := r.job(c.query.text)
+	job, err := r.job(ours.Replace(c.query.text))
 	if err != nil {
 		return fmt.Errorf("as a job: %w", err)
 	}
@@ -175,17 +175,25 @@ func wide(rows []string) bool {
 	return false
 }
 
-func (c *randomCase) postgres(pg *pgtest.Server, db *sql.DB) ([]string, error) {
+// load fills PostgreSQL's tables.
+func (c *randomCase) load(db *sql.DB) error {
 	for _, t := range c.gen.tables {
 		stmts := fmt.Sprintf("DROP TABLE IF EXISTS %s; CREATE UNLOGGED TABLE %s (%s);", t.name, t.name, t.columns)
 		if len(t.rows) > 0 {
 			stmts += fmt.Sprintf("INSERT INTO %s SELECT * FROM json_populate_recordset(NULL::%s, %s)", t.name, t.name, quoteSQL("["+strings.Join(t.rows, ",")+"]"))
 		}
 		if _, err := db.Exec(stmts); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	rows, err := pgtest.Query(db, c.query.text)
+	return nil
+}
+
+func (c *randomCase) postgres(db *sql.DB) ([]string, error) {
+	if err := c.load(db); err != nil {
+		return nil, err
+	}
+	rows, err := pgtest.Query(db, postgres.Replace(c.query.text))
 	sort.Strings(rows)
 	return rows, err
 }
@@ -195,6 +203,16 @@ func (c *randomCase) postgres(pg *pgtest.Server, db *sql.DB) ([]string, error) {
 func (c *randomCase) ours() ([]string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
+	q, done, err := c.start(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	return fold(ctx, q)
+}
+
+// start runs the query; done ends it.
+func (c *randomCase) start(ctx context.Context, settings map[string]string) (q *engine.Query, done func(), err error) {
 	f := newFeed()
 	var decl strings.Builder
 	for _, t := range c.gen.tables {
@@ -207,21 +225,20 @@ func (c *randomCase) ours() ([]string, error) {
 	}
 	f.reset(1<<20, c.chunk)
 	e, err := engine.Open(ctx, engine.Options{Parallelism: c.cut.parallelism, BatchRows: c.cut.batch, Connectors: []connectors.Connector{f.connector()},
-		WatchEdge: new(opcheck.Edges).Watch})
+		Settings: settings, WatchEdge: new(opcheck.Edges).Watch})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	defer e.Close(ctx)
 	s := e.NewSession()
-	if _, err := describe(s, decl.String()); err != nil {
-		return nil, err
+	res, err := describe(s, decl.String())
+	if err == nil {
+		res, err = describe(s, ours.Replace(c.query.text))
 	}
-	res, err := describe(s, c.query.text)
 	if err != nil {
-		return nil, err
+		e.Close(ctx)
+		return nil, nil, err
 	}
-	defer res.Query.Stop()
-	return fold(ctx, res.Query)
+	return res.Query, func() { res.Query.Stop(); e.Close(ctx) }, nil
 }
 
 // fold reads a query to its end and gives the relation that its changes leave, sorted.
