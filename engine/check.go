@@ -7,9 +7,9 @@ import (
 	"github.com/streamsql/streamsql/parser"
 )
 
-// Explain gives the plan of the whole file as text.
-func (e *Engine) Explain(f *File) (string, error) {
-	text, err := e.explain(f.spec(Start{}), parser.ExplainText)
+// Explain gives the plan of the whole file.
+func (e *Engine) Explain(f *File, format parser.ExplainFormat) (string, error) {
+	text, err := e.explain(f.spec(Start{}), format)
 	return text, f.script.Fix(err)
 }
 

@@ -1,16 +1,18 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"github.com/streamsql/streamsql/engine"
+	"github.com/streamsql/streamsql/parser"
 )
 
 func (a *app) explainCommand() *cobra.Command {
 	var upgrade bool
-	var savepoint string
+	var savepoint, format string
 	c := &cobra.Command{
 		Use: "explain FILE.sql", Short: "print the plan of a job file",
 		Long: "Prints the plan of a job file and the guarantee that it gives. Nothing is connected to.\n\n" +
@@ -18,6 +20,10 @@ func (a *app) explainCommand() *cobra.Command {
 			"checkpoint or over a savepoint.",
 		Args: usageArgs(cobra.ExactArgs(1)),
 		RunE: func(c *cobra.Command, args []string) error {
+			as, ok := explainFormats[format]
+			if !ok {
+				return usageError{errors.New("--format must be text, json, dot or mermaid")}
+			}
 			return a.withEngine(c.Context(), func(e *engine.Engine) error {
 				f, err := a.load(e, args[0])
 				if err != nil {
@@ -30,7 +36,7 @@ func (a *app) explainCommand() *cobra.Command {
 					}
 					text, err = e.ExplainUpgrade(c.Context(), f.File, savepoint)
 				} else {
-					text, err = e.Explain(f.File)
+					text, err = e.Explain(f.File, as)
 				}
 				if err != nil {
 					return a.show(err, f.src, exitUsage)
@@ -40,9 +46,14 @@ func (a *app) explainCommand() *cobra.Command {
 			})
 		},
 	}
+	c.Flags().StringVar(&format, "format", "text", "how the plan is shown: `text`, json, dot or mermaid")
 	c.Flags().BoolVar(&upgrade, "upgrade", false, "compare with the state of the job's last checkpoint")
 	c.Flags().StringVar(&savepoint, "from-savepoint", "", "compare with the state of the savepoint at this `path`")
 	return c
+}
+
+var explainFormats = map[string]parser.ExplainFormat{
+	"text": parser.ExplainText, "json": parser.ExplainJSON, "dot": parser.ExplainDot, "mermaid": parser.ExplainMermaid,
 }
 
 func (a *app) checkCommand() *cobra.Command {

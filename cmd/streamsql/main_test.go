@@ -188,6 +188,8 @@ func TestExitCodes(t *testing.T) {
 		{"run away.sql", "", 1, "", "connect to PostgreSQL"},
 		{"run missing.sql", "", 2, "", `"NOSUCH"`},
 		{"explain bounded.sql", "", 0, "…guarantee: exactly once…", ""},
+		{"explain bounded.sql --format mermaid", "", 0, "…flowchart TD\n  n0[\"source…", ""},
+		{"explain bounded.sql --format xml", "", 2, "", "--format must be text, json, dot or mermaid"},
 		{"explain bad.sql", "", 2, "", "LINE 2: SELECT nothing"},
 		{"check bounded.sql", "", 0, "bounded.sql: ok\n", ""},
 		{"check bad.sql", "", 2, "", "LINE 2: SELECT nothing"},
