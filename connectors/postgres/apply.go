@@ -71,12 +71,18 @@ func newApplier(t *target) *applier {
 // apply writes the net change of b and gives the rows that the target will not take.
 // Those are found by halving inside savepoints, so that all others are written.
 func (a *applier) apply(ctx context.Context, tx *transaction, b *vec.Batch) ([]refusal, error) {
-	out := a.screen(b)
+	out := a.screen(b, 0)
 	if len(out) > 0 {
 		b = without(b, out)
 	}
+	more, err := a.write(ctx, tx, b)
+	return append(out, more...), err
+}
+
+// write is apply for rows that were screened.
+func (a *applier) write(ctx context.Context, tx *transaction, b *vec.Batch) ([]refusal, error) {
 	if b.N == 0 {
-		return out, nil
+		return nil, nil
 	}
 	net, err := a.net(b)
 	if err != nil {
@@ -84,10 +90,9 @@ func (a *applier) apply(ctx context.Context, tx *transaction, b *vec.Batch) ([]r
 	}
 	err = tx.try(ctx, func() error { return a.exec(ctx, tx.c, b, net) })
 	if !refusesData(err) {
-		return out, err
+		return nil, err
 	}
-	more, err := a.takeApart(ctx, tx, b, net, err)
-	return append(out, more...), err
+	return a.takeApart(ctx, tx, b, net, err)
 }
 
 // change is the rows of a batch by which keys are deleted, and the rows to be written.

@@ -126,41 +126,14 @@ func (k *committer) applyPart(ctx context.Context, tx *transaction, id connector
 		a = newApplier(s.target)
 		k.apply[s] = a
 	}
-	buf := vec.NewBatch(s.target.types, s.rows)
-	defer func() { buf.Release() }()
-	kept := 0
-	flush := func() error {
-		if buf.N == 0 {
-			return nil
-		}
-		out, err := a.apply(ctx, tx, buf)
-		if err == nil {
-			err = report(out, p.Refused)
-		}
-		if err == nil && p.Diverted != nil {
-			kept, err = k.s.fence.keep(ctx, tx, id, p, kept)
-		}
-		buf.Release()
-		buf = vec.NewBatch(s.target.types, s.rows)
+	g := &gathering{a: a, tx: tx, part: p, size: s.rows}
+	g.keep = func(n int) (int, error) { return k.s.fence.keep(ctx, tx, id, p, n) }
+	g.renew()
+	defer func() { g.buf.Release() }()
+	if err := p.Rows(ctx, func(b *vec.Batch) error { return g.add(ctx, b) }); err != nil {
 		return err
 	}
-	err := p.Rows(ctx, func(b *vec.Batch) error {
-		for from := 0; from < b.N; {
-			n := min(b.N-from, s.rows-buf.N)
-			buf.AppendSel(b, span(from, n))
-			from += n
-			if buf.N >= s.rows {
-				if err := flush(); err != nil {
-					return err
-				}
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	return flush()
+	return g.settle(ctx, true)
 }
 
 // Kept implements connectors.Keeper.

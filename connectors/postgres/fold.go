@@ -19,23 +19,67 @@ type folder struct {
 	stale  []int32 // deletes that are no news
 	dels   []int32
 	puts   []int32
+	cols   []*vec.Vector
 }
 
 // entry is what became of one key: the row to write, or none.
 type entry struct {
 	first int32 // a row that has the key
+	last  int32 // the row that decided
 	row   int32 // the row that stands, -1 for none
 }
 
-// fold gives the rows whose keys are to be deleted and the rows to be written, each
-// key in at most one of them, sorted by key. A delete removes the row it names: one
-// that names another row than the standing one belongs to a row that moved here later
-// and is no news.
-func (f *folder) fold(b *vec.Batch) (dels, puts []int32) {
-	cols := make([]*vec.Vector, len(f.key))
-	for i, k := range f.key {
-		cols[i] = b.Cols[k]
+// keyCols gives the key columns of b.
+func (f *folder) keyCols(b *vec.Batch) []*vec.Vector {
+	f.cols = f.cols[:0]
+	for _, k := range f.key {
+		f.cols = append(f.cols, b.Cols[k])
 	}
+	return f.cols
+}
+
+// fold gives the rows whose keys are to be deleted and the rows to be written, each
+// key in at most one of them, sorted by key.
+func (f *folder) fold(b *vec.Batch) (dels, puts []int32) {
+	f.run(b)
+	f.dels, f.puts = f.dels[:0], f.puts[:0]
+	for _, e := range f.fate {
+		if e.row < 0 {
+			f.dels = append(f.dels, e.last)
+		} else {
+			f.puts = append(f.puts, e.row)
+		}
+	}
+	cols := f.keyCols(b)
+	byKey := func(x, y int32) int { return compareRows(cols, int(x), int(y)) }
+	slices.SortFunc(f.dels, byKey)
+	slices.SortFunc(f.puts, byKey)
+	return f.dels, f.puts
+}
+
+// compact gives the net change as a batch, in the order in which it was decided: nil
+// when that would leave more than half of the rows.
+func (f *folder) compact(b *vec.Batch) *vec.Batch {
+	f.run(b)
+	if len(f.fate) > b.N/2 {
+		return nil
+	}
+	slices.SortFunc(f.fate, func(x, y entry) int { return cmp.Compare(x.last, y.last) })
+	rows := f.puts[:0]
+	for _, e := range f.fate {
+		rows = append(rows, e.last)
+	}
+	f.puts = rows
+	out := vec.NewBatch(b.Types(), b.N)
+	out.AppendSel(b, rows)
+	return out
+}
+
+// run finds the fate of every key. A delete removes the row it names: one that names
+// another row than the standing one belongs to a row that moved here later and is no
+// news.
+func (f *folder) run(b *vec.Batch) {
+	cols := f.keyCols(b)
 	f.hashes = slices.Grow(f.hashes[:0], b.N)[:b.N]
 	vec.HashColumns(cols, b.N, f.hashes)
 	size := 16
@@ -53,27 +97,15 @@ func (f *folder) fold(b *vec.Batch) (dels, puts []int32) {
 		e := f.find(cols, i, mask)
 		switch b.Op(i) {
 		case vec.Insert, vec.UpdateAfter:
-			e.row = int32(i)
+			e.row, e.last = int32(i), int32(i)
 		default:
 			if e.row < 0 || sameRow(b, int(e.row), i) {
-				e.row = -1
+				e.row, e.last = -1, int32(i)
 			} else {
 				f.stale = append(f.stale, int32(i))
 			}
 		}
 	}
-	f.dels, f.puts = f.dels[:0], f.puts[:0]
-	for _, e := range f.fate {
-		if e.row < 0 {
-			f.dels = append(f.dels, e.first)
-		} else {
-			f.puts = append(f.puts, e.row)
-		}
-	}
-	byKey := func(x, y int32) int { return compareRows(cols, int(x), int(y)) }
-	slices.SortFunc(f.dels, byKey)
-	slices.SortFunc(f.puts, byKey)
-	return f.dels, f.puts
 }
 
 // news gives the rows of b, folded last, but for the deletes that are no news.

@@ -145,9 +145,9 @@ func (a *applier) split(n int, why error, write func(i, j int) error, refused fu
 }
 
 // screen finds rows that the table cannot take before the server is asked: NULL for
-// NOT NULL, NUL in text, text too long, text that is not UTF-8.
-func (a *applier) screen(b *vec.Batch) (out []refusal) {
-	for i := range b.N {
+// NOT NULL, NUL in text, text too long, text that is not UTF-8. It begins at row from.
+func (a *applier) screen(b *vec.Batch, from int) (out []refusal) {
+	for i := from; i < b.N; i++ {
 		if b.Op(i).Sign() < 0 {
 			continue
 		}

@@ -20,6 +20,9 @@ type target struct {
 	cols          []*column
 	types         []types.Type
 	key           []int
+	// onlyKey: the only unique index is that of the key, so that the rows of different
+	// keys may be written in any order.
+	onlyKey bool
 }
 
 func (t *target) relation() string { return quote(t.schema) + "." + quote(t.table) }
@@ -176,7 +179,8 @@ func (t *target) checkKey(ctx context.Context, c *sql.Conn) error {
 	if len(t.key) == 0 {
 		return nil
 	}
-	rows, err := c.QueryContext(ctx, `SELECT string_agg(a.attname, chr(1) ORDER BY a.attname)
+	rows, err := c.QueryContext(ctx, `SELECT string_agg(a.attname, chr(1) ORDER BY a.attname),
+			(SELECT count(*) FROM pg_index o WHERE o.indrelid = $1 AND (o.indisunique OR o.indisexclusion)) = 1
 		FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey::int2[])
 		WHERE i.indrelid = $1 AND i.indisunique AND i.indimmediate AND i.indisvalid AND i.indpred IS NULL
 			AND i.indexprs IS NULL AND i.indnkeyatts = i.indnatts
@@ -193,7 +197,7 @@ func (t *target) checkKey(ctx context.Context, c *sql.Conn) error {
 	slices.Sort(want)
 	for rows.Next() {
 		var have string
-		if err := rows.Scan(&have); err != nil {
+		if err := rows.Scan(&have, &t.onlyKey); err != nil {
 			return classify(err, "read the indexes of the table")
 		}
 		if have == strings.Join(want, "\x01") {

@@ -23,9 +23,9 @@ import (
 var (
 	rows    = flag.Int("rows", 2_000_000, "bids in memory")
 	repeat  = flag.Int("repeat", 3, "runs of each measurement; the median counts")
-	only    = flag.String("query", "", "only this query of the engine group")
+	only    = flag.String("query", "", "only this query of the engine group or mode of the postgres group")
 	profile = flag.String("cpuprofile", "", "write a CPU profile here")
-	binary  = flag.String("program", "build/streamsql", "the built program")
+	program = flag.String("program", "build/streamsql", "the built program")
 )
 
 func main() {
@@ -98,6 +98,29 @@ func cpuTime() time.Duration {
 		return 0
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// turns runs two measurements in turn and gives their middle durations and the middle of
+// the ratios of the first to the second.
+func turns(one, two func() (time.Duration, error)) (a, b time.Duration, ratio float64, err error) {
+	var as, bs []time.Duration
+	var ratios []float64
+	for range *repeat {
+		for _, x := range []struct {
+			do  func() (time.Duration, error)
+			all *[]time.Duration
+		}{{one, &as}, {two, &bs}} {
+			runtime.GC()
+			d, err := x.do()
+			if err != nil {
+				return 0, 0, 0, err
+			}
+			*x.all = append(*x.all, d)
+		}
+		ratios = append(ratios, as[len(as)-1].Seconds()/bs[len(bs)-1].Seconds())
+	}
+	sort.Float64s(ratios)
+	return middle(as), middle(bs), ratios[len(ratios)/2], nil
 }
 
 func middle(all []time.Duration) time.Duration {

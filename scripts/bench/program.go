@@ -58,7 +58,7 @@ func benchProgram() error {
 	} {
 		d, err := median(func() (time.Duration, error) {
 			start := time.Now()
-			out, err := exec.Command(*binary, "--data-dir", dir, "-c", c.text).CombinedOutput()
+			out, err := exec.Command(*program, "--data-dir", dir, "-c", c.text).CombinedOutput()
 			if err != nil {
 				return 0, fmt.Errorf("%w: %s", err, out)
 			}
@@ -69,7 +69,7 @@ func benchProgram() error {
 		}
 		fmt.Printf("start to end of %-40s %8.1f ms\n", c.name, float64(d.Microseconds())/1000)
 	}
-	cmd := exec.Command(*binary, "demo", "--data-dir", dir)
+	cmd := exec.Command(*program, "demo", "--data-dir", dir)
 	if err := cmd.Start(); err != nil {
 		return err
 	}

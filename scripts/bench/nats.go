@@ -2,22 +2,17 @@ package main
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"time"
 
-	"github.com/lib/pq"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/streamsql/streamsql/connectors"
 	"github.com/streamsql/streamsql/connectors/nats/embedded"
 	"github.com/streamsql/streamsql/engine"
-	"github.com/streamsql/streamsql/internal/pgcluster"
 )
 
 // natsServer is an embedded server with the bids in two streams: ONE holds a bid a
@@ -152,130 +147,4 @@ INSERT INTO app SELECT auction, bidder, price, "dateTime" FROM bid;`, pg.DSN())}
 		}
 	}
 	return nil
-}
-
-type database struct {
-	*pgcluster.Cluster
-	dir string
-}
-
-func startPG() (*database, *sql.DB, error) {
-	dir, err := os.MkdirTemp("", "streamsql-bench-")
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := os.Chmod(dir, 0o755); err != nil {
-		return nil, nil, err
-	}
-	c, err := pgcluster.Start(context.Background(), pgcluster.Options{Dir: filepath.Join(dir, "pg"), Durable: true})
-	if err != nil {
-		return nil, nil, err
-	}
-	db, err := sql.Open("postgres", c.DSN())
-	return &database{c, dir}, db, err
-}
-
-func (d *database) close() {
-	_ = d.Kill()
-	os.RemoveAll(d.dir)
-}
-
-// benchPostgres writes the same rows with the sink and with a loader written by hand:
-// unnest of arrays, sorted by key, ten thousand rows a statement.
-func benchPostgres() error {
-	m := makeBids(*rows)
-	pg, db, err := startPG()
-	if err != nil {
-		return err
-	}
-	defer pg.close()
-	opts := engine.Options{Connectors: []connectors.Connector{m.connector("columns")}, Parallelism: 1}
-	decl := fmt.Sprintf(bidDDL, "mem-columns", "")
-	fmt.Printf("%d rows, median of %d\n%-40s %12s %12s\n", m.n, *repeat, "mode", "k rows/s", "/by hand")
-	for _, c := range []struct{ name, ddl, mode, key, conflict string }{
-		{"append", "a bigint, b bigint, p bigint", "append", "", ""},
-		{"upsert, few keys", "a bigint PRIMARY KEY, b bigint, p bigint", "upsert", ", PRIMARY KEY (a)", " ON CONFLICT (a) DO UPDATE SET b = excluded.b, p = excluded.p"},
-		{"upsert, many keys", "a bigint, b bigint, p bigint, PRIMARY KEY (b, p)", "upsert", ", PRIMARY KEY (b, p)", " ON CONFLICT (b, p) DO UPDATE SET a = excluded.a"},
-		{"wal, many keys", "a bigint, b bigint, p bigint, PRIMARY KEY (b, p)", "wal", ", PRIMARY KEY (b, p)", " ON CONFLICT (b, p) DO UPDATE SET a = excluded.a"},
-		{"wal, few keys", "a bigint PRIMARY KEY, b bigint, p bigint", "wal", ", PRIMARY KEY (a)", " ON CONFLICT (a) DO UPDATE SET b = excluded.b, p = excluded.p"},
-	} {
-		clean := func() error {
-			_, err := db.Exec("DROP TABLE IF EXISTS t, streamsql_fence, streamsql_target; CREATE TABLE t (" + c.ddl + ")")
-			return err
-		}
-		hand, err := median(func() (time.Duration, error) {
-			if err := clean(); err != nil {
-				return 0, err
-			}
-			return loadByHand(db, m, c.conflict, strings.Contains(c.ddl, "(b, p)"))
-		})
-		if err != nil {
-			return err
-		}
-		ours, err := median(func() (time.Duration, error) {
-			if err := clean(); err != nil {
-				return 0, err
-			}
-			return job(opts, decl+fmt.Sprintf(`CREATE TABLE t (a BIGINT, b BIGINT, p BIGINT%s) WITH (connector = 'postgres', url = '%s', mode = '%s');
-INSERT INTO t SELECT auction, bidder, price FROM bid;`, c.key, pg.DSN(), c.mode))
-		})
-		if err != nil {
-			return err
-		}
-		fmt.Printf("%-40s %12.0f\n%-40s %12.0f %12.2f\n", c.name+": by hand", rate(m.n, hand)/1e3, c.name+": sink", rate(m.n, ours)/1e3, hand.Seconds()/ours.Seconds())
-	}
-	return nil
-}
-
-func loadByHand(db *sql.DB, m *bids, conflict string, twoKeys bool) (time.Duration, error) {
-	const batch = 10_000
-	order := "a"
-	if twoKeys {
-		order = "b, p"
-	}
-	start := time.Now()
-	var cols [3][]int64
-	flush := func() error {
-		if conflict != "" {
-			// The last row of a key counts.
-			key := func(i int) [2]int64 { return [2]int64{cols[0][i]} }
-			if twoKeys {
-				key = func(i int) [2]int64 { return [2]int64{cols[1][i], cols[2][i]} }
-			}
-			last := make(map[[2]int64]int, len(cols[0]))
-			for i := range cols[0] {
-				last[key(i)] = i
-			}
-			n := 0
-			for i := range cols[0] {
-				if last[key(i)] == i {
-					cols[0][n], cols[1][n], cols[2][n] = cols[0][i], cols[1][i], cols[2][i]
-					n++
-				}
-			}
-			for k := range cols {
-				cols[k] = cols[k][:n]
-			}
-		}
-		_, err := db.Exec("INSERT INTO t SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS u(a, b, p) ORDER BY "+order+conflict,
-			pq.Array(cols[0]), pq.Array(cols[1]), pq.Array(cols[2]))
-		for k := range cols {
-			cols[k] = cols[k][:0]
-		}
-		return err
-	}
-	for _, b := range m.batches {
-		for k := range cols {
-			cols[k] = append(cols[k], b.Cols[k].I64...)
-		}
-		if len(cols[0]) >= batch {
-			if err := flush(); err != nil {
-				return 0, err
-			}
-		}
-	}
-	if err := flush(); err != nil {
-		return 0, err
-	}
-	return time.Since(start), nil
 }

@@ -1,0 +1,78 @@
+package postgres
+
+import (
+	"context"
+
+	"github.com/streamsql/streamsql/connectors"
+	"github.com/streamsql/streamsql/internal/vec"
+)
+
+// gathering is the rows of a part on their way into the table. Rows are reduced to the
+// net change of their keys for as long as that makes them few, and sent when it does not.
+type gathering struct {
+	a     *applier
+	tx    *transaction
+	part  connectors.Part
+	size  int // rows of a statement
+	buf   *vec.Batch
+	clean int // rows at the front of buf that were screened
+	keep  func(n int) (int, error)
+	kept  int // pieces of letters
+	sel   []int32
+}
+
+func (g *gathering) renew() { g.buf, g.clean = vec.NewBatch(g.a.t.types, g.size), 0 }
+
+func (g *gathering) add(ctx context.Context, b *vec.Batch) error {
+	for from := 0; from < b.N; {
+		n := min(b.N-from, g.size-g.buf.N)
+		g.sel = g.sel[:0]
+		for i := range n {
+			g.sel = append(g.sel, int32(from+i))
+		}
+		g.buf.AppendSel(b, g.sel)
+		from += n
+		if g.buf.N >= g.size {
+			if err := g.settle(ctx, false); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// settle makes room for more rows, and sends all of them at the end.
+func (g *gathering) settle(ctx context.Context, end bool) error {
+	out := g.a.screen(g.buf, g.clean)
+	if len(out) > 0 {
+		b := without(g.buf, out)
+		if err := g.refused(out); err != nil {
+			return err
+		}
+		g.buf.Release()
+		g.buf = b
+	}
+	if !end && g.a.t.onlyKey {
+		if b := g.a.folder.compact(g.buf); b != nil {
+			g.buf.Release()
+			g.buf, g.clean = b, b.N
+			return nil
+		}
+	}
+	out, err := g.a.write(ctx, g.tx, g.buf)
+	if err == nil {
+		err = g.refused(out)
+	}
+	g.buf.Release()
+	g.renew()
+	return err
+}
+
+// refused tells the policy, and keeps what it puts aside.
+func (g *gathering) refused(out []refusal) (err error) {
+	if err := report(out, g.part.Refused); err != nil || len(out) == 0 || g.part.Diverted == nil {
+		return err
+	}
+	g.kept, err = g.keep(g.kept)
+	return err
+}
