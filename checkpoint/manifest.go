@@ -70,11 +70,13 @@ type Blob struct {
 type SinkState struct {
 	Node int    `json:"node"`
 	Mode string `json:"mode"` // plan.SinkMode
-	// Target is the identity of the target (Sink.Group): another one is refused.
-	Target string   `json:"target"`
-	Tokens [][]byte `json:"tokens,omitempty"`
-	Rows   []Blob   `json:"rows,omitempty"`
-	Count  int64    `json:"count,omitempty"`
+	// Target is the system of the target (Sink.Group), Identity what tells it from others
+	// there, "" when nothing does: another one is refused.
+	Target   string   `json:"target"`
+	Identity string   `json:"identity,omitempty"`
+	Tokens   [][]byte `json:"tokens,omitempty"`
+	Rows     []Blob   `json:"rows,omitempty"`
+	Count    int64    `json:"count,omitempty"`
 }
 
 // NodeCounts carries the counters that must survive a restart: a row dropped as late

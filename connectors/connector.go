@@ -266,6 +266,13 @@ type Fence struct {
 	Checksum string
 }
 
+// Identified is a Sink of whose group there are many targets: Identity, after Check, tells
+// this one from all others, one of the same name that was made later among them. Rows that
+// a checkpoint keeps for one target go to no other.
+type Identified interface {
+	Identity() string
+}
+
 // Relinquisher is a Committer whose claim can be given up. The runtime calls it when a
 // job has ended well and every commit is confirmed: the fence stays, so that the job can
 // go on later, but another job may claim the targets without asking.

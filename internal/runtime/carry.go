@@ -93,11 +93,11 @@ func (a *attempt) openPredecessor(ctx context.Context, chain []*checkpoint.Manif
 			continue
 		}
 		if err := p.openSink(ctx, n); err != nil {
-			return abandon(err, fmt.Sprintf("rows of the last checkpoint may still be pending for sink %q, which cannot be opened", n.Sink.Table))
+			return abandon(err, fmt.Sprintf("Rows of the last checkpoint may still be pending for sink %q, which cannot be opened", n.Sink.Table))
 		}
-		if now := p.target(was.Node).Group(); now != was.Target {
+		if t := p.target(was.Node); !isTarget(t, was) {
 			return abandon(sqlerr.New(sqlerr.CodeFenced, 0, "the target of sink %q is not the one of checkpoint %d", n.Sink.Table, chain[0].Epoch),
-				fmt.Sprintf("rows may still be pending for %s, the target is %s", was.Target, now))
+				fmt.Sprintf("Rows may still be pending for %s, the target is %s", named(was.Target, was.Identity), named(t.Group(), identity(t))))
 		}
 	}
 	a.predecessor = p
@@ -143,7 +143,7 @@ func (a *attempt) abandons(was checkpoint.SinkState) bool {
 		return false
 	}
 	heir := a.target(a.heirOf(was.Node))
-	return heir == nil || heir.Group() != was.Target
+	return heir == nil || !isTarget(heir, was)
 }
 
 // heirOf is the node that goes on with an older one, -1 for none.
@@ -224,5 +224,14 @@ func (a *attempt) pendingCommit(ctx context.Context, by *attempt, g *group, newe
 		return p, nil
 	}
 	p.due, err = a.checkFence(ctx, g, newest, older)
+	for i, d := range p.due {
+		// What was kept for another target is abandoned, or the start was refused.
+		m := *d.m
+		m.Sinks = slices.DeleteFunc(slices.Clone(m.Sinks), func(was checkpoint.SinkState) bool {
+			t := by.target(was.Node)
+			return t != nil && !isTarget(t, was)
+		})
+		p.due[i].m = &m
+	}
 	return p, err
 }

@@ -210,7 +210,7 @@ func (a *attempt) newCoordinator() error {
 		Manifest: checkpoint.Manifest{Job: a.job, Name: a.cfg.Name, Attempt: a.n, Program: a.cfg.Program,
 			Hash: vec.HashVersion, Groups: max(a.cfg.Plan.KeyGroups, 1), SQL: a.cfg.SQL, Plan: plan}}
 	for _, o := range a.sinks {
-		s.Sinks = append(s.Sinks, checkpoint.SinkState{Node: o.node, Mode: string(a.cfg.Plan.Nodes[o.node].Sink.Mode), Target: o.target.Group()})
+		s.Sinks = append(s.Sinks, checkpoint.SinkState{Node: o.node, Mode: string(a.cfg.Plan.Nodes[o.node].Sink.Mode), Target: o.target.Group(), Identity: identity(o.target)})
 	}
 	for _, g := range a.groups {
 		s.Groups = append(s.Groups, checkpoint.Group{Name: g.name, Nodes: g.nodes, After: g.after})

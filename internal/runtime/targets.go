@@ -46,16 +46,36 @@ func (a *attempt) checkTargets(ctx context.Context) error {
 	return nil
 }
 
+// identity tells a target from others of its group, "" when nothing does.
+func identity(t connectors.Sink) string {
+	if i, ok := t.(connectors.Identified); ok {
+		return i.Identity()
+	}
+	return ""
+}
+
+// isTarget reports that t is the target that a checkpoint was for.
+func isTarget(t connectors.Sink, was checkpoint.SinkState) bool {
+	return t.Group() == was.Target && (was.Identity == "" || identity(t) == was.Identity)
+}
+
+func named(group, identity string) string {
+	if identity == "" {
+		return group
+	}
+	return identity + " in " + group
+}
+
 // sameTargets compares the targets of the sinks that go on with those of a checkpoint.
 func (a *attempt) sameTargets(m *checkpoint.Manifest) error {
 	for _, was := range m.Sinks {
 		id := a.heirOf(was.Node)
 		t := a.target(id)
-		if t == nil || t.Group() == was.Target || a.cfg.AbandonPending {
+		if t == nil || isTarget(t, was) || a.cfg.AbandonPending {
 			continue
 		}
 		return sqlerr.New(sqlerr.CodeFenced, a.cfg.Plan.Nodes[id].Sink.Pos, "the sink's target is not the one of checkpoint %d", m.Epoch).
-			WithDetail("The checkpoint belongs to %s, the target is %s.", was.Target, t.Group()).
+			WithDetail("The checkpoint belongs to %s, the target is %s.", named(was.Target, was.Identity), named(t.Group(), identity(t))).
 			WithHint("Start with --fresh to begin anew in the new target, or with --abandon-pending to go on in it without what the old one holds and has still to get.")
 	}
 	return nil
