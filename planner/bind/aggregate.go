@@ -31,10 +31,14 @@ func (a boundAgg) equal(o boundAgg) bool {
 	return a.filter == nil || a.filter.Equal(o.filter)
 }
 
-// call puts arguments and filter into the projection below the aggregation.
+// call puts arguments and filter into the projection below the aggregation. An argument
+// that may fail is not computed for rows that the filter leaves out.
 func (a boundAgg) call(pre *preProject, sc *scope) expr.AggCall {
 	out := expr.AggCall{Fn: a.fn, Distinct: a.distinct, Filter: -1, Type: a.typ, Pos: a.pos}
 	for _, e := range a.args {
+		if a.filter != nil && e.Raises() {
+			e = &expr.Expr{Kind: expr.Case, Type: e.Type, Args: []*expr.Expr{a.filter, e}, Pos: e.Pos}
+		}
 		out.Args = append(out.Args, pre.add(e, sc.exprName(e, "argument")))
 	}
 	if a.filter != nil {

@@ -35,6 +35,9 @@ func (g *generator) limit(k kind, typ string) string {
 		}
 		return new(big.Rat).SetFrac(n, new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(s)), nil)).FloatString(s)
 	case kFloat:
+		if !g.floats {
+			return "" // their sums depend on the order
+		}
 		if typ == "REAL" {
 			return pick(g, "3.4028235e38", "-3.4028235e38", "1.1754944e-38", "1e-45", "16777217")
 		}

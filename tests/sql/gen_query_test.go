@@ -15,13 +15,17 @@ type genQuery struct {
 
 // query makes a query whose FROM nests up to depth.
 func (g *generator) query(depth int) genQuery {
+	var q genQuery
 	switch {
 	case depth > 0 && g.one(6):
-		return g.union(depth - 1)
+		q = g.union(depth - 1)
 	case g.one(2):
-		return g.grouped(depth)
+		q = g.grouped(depth)
+	default:
+		q = g.plain(depth)
 	}
-	return g.plain(depth)
+	g.parts = append(g.parts, q.text)
+	return q
 }
 
 // from is an entry of FROM: a table, a subquery, or a CTE, which is put before the
@@ -37,12 +41,12 @@ func (g *generator) from(depth int) (with, from string, s scope, changes bool) {
 	q := g.query(depth - 1)
 	if g.one(3) {
 		name := fmt.Sprintf("w%d", depth)
-		return "WITH " + name + " AS (" + q.text + ") ", name, q.columns, q.changes
+		return "WITH " + name + " AS (" + q.text + postgresOnly + ") ", name, q.columns, q.changes
 	}
 	if g.one(2) {
-		return "", "(" + q.text + ") AS s", qualified("s", q.columns), q.changes
+		return "", "(" + q.text + postgresOnly + ") AS s", qualified("s", q.columns), q.changes
 	}
-	return "", "(" + q.text + ") AS s", q.columns, q.changes
+	return "", "(" + q.text + postgresOnly + ") AS s", q.columns, q.changes
 }
 
 func qualified(name string, s scope) scope {
@@ -58,7 +62,7 @@ func (g *generator) where(s scope) string {
 	if g.one(2) {
 		return ""
 	}
-	return " WHERE " + g.expr(s, kBool, 1+g.IntN(2), true).text
+	return " WHERE " + whereFrom + g.expr(s, kBool, 1+g.IntN(2), true).text + whereTo
 }
 
 // output names the items c0, c1, … and gives the columns that a query around this one
@@ -206,12 +210,12 @@ func (g *generator) union(depth int) genQuery {
 		list, _ := output(items)
 		text := "SELECT " + list + " FROM " + from + g.where(s)
 		if with != "" {
-			text = "SELECT * FROM (" + with + text + ") AS u"
+			text = "SELECT * FROM (" + with + text + postgresOnly + ") AS u"
 		}
 		parts = append(parts, text)
 	}
 	if strings.HasPrefix(parts[0], "WITH") {
-		parts[0] = "SELECT * FROM (" + parts[0] + ") AS u"
+		parts[0] = "SELECT * FROM (" + parts[0] + postgresOnly + ") AS u"
 	}
 	return genQuery{strings.Join(parts, " UNION ALL "), out, changes}
 }

@@ -52,10 +52,12 @@ type generator struct {
 	*rand.Rand
 	tables []genTable
 	// hard tables hold values near the limits of their types: expressions over them
-	// overflow.
-	hard bool
+	// overflow; floats says that floating point has such values, too.
+	hard, floats bool
 	// subs are the expressions made so far.
 	subs []column
+	// parts are the queries made so far.
+	parts []string
 }
 
 type genTable struct {
@@ -172,15 +174,16 @@ func (g *generator) time() string {
 const constFrom, constTo = "\x01", "\x02"
 
 // ours is a generated text as we get it.
-var ours = strings.NewReplacer(constFrom, "", constTo, "", postgresOnly, "")
+var ours = strings.NewReplacer(constFrom, "", constTo, "", whereFrom, "", whereTo, "", postgresOnly, "")
 
 // postgres is a generated text as PostgreSQL gets it: its planner computes constants
 // ahead, also those that no row needs, but looks into no subquery; and it moves and
-// drops expressions freely, but not across OFFSET.
-var postgres = strings.NewReplacer(constFrom, "(SELECT ", constTo, ")", postgresOnly, " OFFSET 0")
+// drops expressions freely, but not across OFFSET, and orders the terms of an AND by
+// their costs, but not inside another expression.
+var postgres = strings.NewReplacer(constFrom, "(SELECT ", constTo, ")", whereFrom, "(", whereTo, ") IS TRUE", postgresOnly, " OFFSET 0")
 
-// postgresOnly ends a subquery.
-const postgresOnly = "\x03"
+// postgresOnly ends a subquery; a condition stands between the other two.
+const postgresOnly, whereFrom, whereTo = "\x03", "\x04", "\x05"
 
 // literal is a constant of a kind.
 func (g *generator) literal(k kind) column {

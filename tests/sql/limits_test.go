@@ -79,7 +79,7 @@ type limitCase struct {
 
 func newLimitCase(seed uint64) *limitCase {
 	g := newGenerator(seed)
-	g.hard = true
+	g.hard, g.floats = true, true
 	g.table("t0")
 	t := &g.tables[0]
 	t.columns = "id INT, " + t.columns
@@ -201,7 +201,7 @@ func try(db *sql.DB, e string) ([]string, error) {
 func (c *limitCase) values() (map[string]string, map[string]int64, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	q, done, err := c.start(ctx, map[string]string{"on.error": "skip"})
+	q, done, err := c.start(ctx, c.query.text, map[string]string{"on.error": "skip"})
 	if err != nil {
 		return nil, nil, err
 	}
