@@ -45,7 +45,7 @@ func (r *reader) gap(info *jetstream.StreamInfo, from uint64) error {
 	}
 	lost := first - from - 1
 	e := sqlerr.New(sqlerr.CodeGap, 0, "stream %q has lost %d messages that were not read: %d to %d", r.pos.Stream, lost, from+1, first-1).
-		WithHint("Set \"on.gap\" = 'warn' to go on behind them, and give the stream more room or time.")
+		WithHint("Go on behind them with --reset-source %s=earliest, or always with \"on.gap\" = 'warn'; and give the stream more room or time.", r.src.table)
 	if r.src.filter != "" {
 		e = e.WithDetail("Some of them may be of other subjects than %q.", r.src.filter)
 	}

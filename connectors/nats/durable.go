@@ -21,6 +21,10 @@ const (
 	// acknowledged.
 	ackWaitMin = 30 * time.Second
 
+	// goneFor is how long a queue's consumer that was deleted under a running job is
+	// missed before it is made again: who deleted it may be about to take its place.
+	goneFor = 2 * time.Second
+
 	consumerPrefix = "streamsql-"
 
 	// Keys of a consumer's metadata: who reads it.
@@ -44,7 +48,8 @@ type durable struct {
 	base    string // how the names of the table's consumers begin
 	name    string // of the newest, "" before there is one
 	serial  int
-	unused  bool // the newest has not been read from
+	unused  bool      // the newest has not been read from
+	gone    time.Time // when it was missed
 	ackWait time.Duration
 	acks    acks
 	beating sync.Once
@@ -249,12 +254,16 @@ func (d *durable) attach(ctx context.Context, r *reader) (p *puller, pending uin
 		// Whom this job has replaced is gone; who is here now has replaced it.
 		d.owner.TakeOver, d.owner.Replaces = false, ""
 		own, err := d.own(ctx, r)
+		if err == nil && len(own.names) == 0 {
+			err = d.miss(ctx)
+		}
 		if err == nil {
 			err = d.renew(ctx, own, r.pos.through())
 		}
 		if err != nil {
 			return nil, 0, err
 		}
+		d.gone = time.Time{}
 	}
 	d.unused = false
 	err = d.src.s.call(ctx, "read stream \""+d.src.stream+"\" of", func(ctx context.Context) error {
@@ -270,6 +279,17 @@ func (d *durable) attach(ctx context.Context, r *reader) (p *puller, pending uin
 	d.beating.Do(func() { go d.acks.beat(d.src.s.life, d.ackWait/3) })
 	p = &puller{s: d.src.s, stream: d.src.stream, consumer: d.name, wake: r.signal, acks: &d.acks}
 	return p, pending, p.open()
+}
+
+// miss is told that the consumer is gone.
+func (d *durable) miss(ctx context.Context) error {
+	if d.gone.IsZero() {
+		d.gone = time.Now()
+	}
+	if err := d.rivals(ctx, false); err != nil || !d.src.queue || time.Since(d.gone) >= goneFor {
+		return err
+	}
+	return sqlerr.Externalf(sqlerr.CodeNotReady, nil, "the consumer %q of stream %q was deleted", d.name, d.src.stream)
 }
 
 // inherit judges whether all behind the position of r is still there: keeper is how the

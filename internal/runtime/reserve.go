@@ -71,7 +71,10 @@ func (a *attempt) checkResets() error {
 		}
 	}
 	slices.Sort(tables)
-	for t := range a.cfg.ResetSource {
+	for t, to := range a.cfg.ResetSource {
+		if to == "" {
+			return sqlerr.New(sqlerr.CodeOption, 0, "the new position of table %q is missing", t)
+		}
 		if slices.Contains(tables, t) {
 			continue
 		}
@@ -97,13 +100,12 @@ func (a *attempt) resets(table string) bool {
 
 // resetStart makes a reset the start of the table.
 func (a *attempt) resetStart(src *plan.Source, c connectors.Connector, options map[string]string) error {
-	start := a.cfg.ResetSource[src.Table]
-	if start == "" || !a.resets(src.Table) {
+	if !a.resets(src.Table) {
 		return nil
 	}
 	if !slices.ContainsFunc(c.Options, func(o connectors.Option) bool { return o.Name == "start" }) {
 		return sqlerr.New(sqlerr.CodeNotSupported, 0, "the position of table %q cannot be reset: connector %q always reads from the beginning", src.Table, c.Name)
 	}
-	options["start"] = start
+	options["start"] = a.cfg.ResetSource[src.Table]
 	return nil
 }

@@ -5,14 +5,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats.go/jetstream"
-
 	"github.com/streamsql/streamsql/engine"
-	"github.com/streamsql/streamsql/internal/sqlerr"
 )
 
 // totals is an updating job: the values of each key, added up.
@@ -148,8 +144,7 @@ func TestLatestHoldsOnce(t *testing.T) {
 }
 
 // TestPositionFollowsTheCheckpoint is B101: what was read without a complete checkpoint
-// is read again, the server's own idea of progress is not asked, and a work queue, whose
-// messages go with their acknowledgement, is refused.
+// is read again, and the server's own idea of progress is not asked.
 func TestPositionFollowsTheCheckpoint(t *testing.T) {
 	w := newWorld(t)
 	ctx := context.Background()
@@ -171,18 +166,6 @@ func TestPositionFollowsTheCheckpoint(t *testing.T) {
 	w.wantTotals(30)
 	if err := j.Stop(soon(t), ""); err != nil {
 		t.Fatal(err)
-	}
-
-	if err := w.js.DeleteStream(ctx, "EVENTS"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := w.js.CreateStream(ctx, jetstream.StreamConfig{Name: "EVENTS", Subjects: []string{"ev.>"}, Retention: jetstream.WorkQueuePolicy}); err != nil {
-		t.Fatal(err)
-	}
-	w.dir = t.TempDir()
-	w.exec("DROP SCHEMA public CASCADE", "CREATE SCHEMA public", totalsTable)
-	if _, err := w.run(totals(w, ", 'end' = 'now'")); sqlerr.CodeOf(err) != sqlerr.CodeNotSupported || !strings.Contains(err.Error(), "workqueue") {
-		t.Errorf("a work queue: %v", err)
 	}
 }
 
