@@ -11,25 +11,29 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/streamsql/streamsql/connectors/generator/nexmark"
 	"github.com/streamsql/streamsql/connectors/nats/embedded"
 	"github.com/streamsql/streamsql/engine"
 )
 
-// natsServer is an embedded server with the bids in two streams: ONE holds a bid a
-// message, PACKED a hundred.
+// natsServer is an embedded server with bids in two streams: ONE holds a bid a message,
+// PACKED a hundred, and several times as many, so that start and end do not count.
 type natsServer struct {
 	*embedded.Server
-	dir string
-	js  jetstream.JetStream
-	nc  *nats.Conn
+	dir    string
+	js     jetstream.JetStream
+	nc     *nats.Conn
+	events map[string]int // by stream
 }
 
-func startNATS(m *bids) (*natsServer, error) {
+const packing, packedTimes = 100, 5
+
+func startNATS(bids int) (*natsServer, error) {
 	dir, err := os.MkdirTemp("", "streamsql-bench-")
 	if err != nil {
 		return nil, err
 	}
-	s := &natsServer{dir: dir}
+	s := &natsServer{dir: dir, events: map[string]int{"ONE": bids, "PACKED": packedTimes * bids}}
 	if s.Server, err = embedded.Start(dir, embedded.Options{NoSync: true}); err != nil {
 		return nil, err
 	}
@@ -39,32 +43,36 @@ func startNATS(m *bids) (*natsServer, error) {
 	if s.js, err = jetstream.New(s.nc); err != nil {
 		return nil, err
 	}
-	for name, pack := range map[string]int{"ONE": 1, "PACKED": 100} {
-		subject := strings.ToLower(name)
-		if _, err := s.js.CreateStream(context.Background(), jetstream.StreamConfig{Name: name, Subjects: []string{subject}}); err != nil {
+	for name, pack := range map[string]int{"ONE": 1, "PACKED": packing} {
+		if err := s.fill(name, pack); err != nil {
 			return nil, err
 		}
-		var buf []byte
-		n := 0
-		for _, c := range m.texts {
-			for _, p := range c.payloads() {
-				buf = append(append(buf, p...), '\n')
-				if n++; n%pack == 0 {
-					if _, err := s.js.PublishAsync(subject, buf, jetstream.WithStallWait(time.Minute)); err != nil {
-						return nil, err
-					}
-					buf = make([]byte, 0, len(buf)+64)
-				}
-			}
-		}
-		if len(buf) > 0 {
-			if _, err := s.js.PublishAsync(subject, buf); err != nil {
-				return nil, err
-			}
-		}
-		<-s.js.PublishAsyncComplete()
 	}
 	return s, nil
+}
+
+// fill publishes bids, pack in a message.
+func (s *natsServer) fill(stream string, pack int) error {
+	subject := strings.ToLower(stream)
+	if _, err := s.js.CreateStream(context.Background(), jetstream.StreamConfig{Name: stream, Subjects: []string{subject}}); err != nil {
+		return err
+	}
+	gen := nexmark.New(nexmark.Config{Seed: 1, Base: nexmark.DefaultBase})
+	var buf []byte
+	for e, made := int64(0), 0; made < s.events[stream]; e++ {
+		if nexmark.KindOf(e) != nexmark.KindBid {
+			continue
+		}
+		buf = append(gen.AppendJSON(buf, e), '\n')
+		if made++; made%pack == 0 || made == s.events[stream] {
+			if _, err := s.js.PublishAsync(subject, buf, jetstream.WithStallWait(time.Minute)); err != nil {
+				return err
+			}
+			buf = make([]byte, 0, len(buf)+64)
+		}
+	}
+	<-s.js.PublishAsyncComplete()
+	return nil
 }
 
 func (s *natsServer) close() {
@@ -102,9 +110,34 @@ func (s *natsServer) discard(stream string) (time.Duration, error) {
 	return d, nil
 }
 
+// path is a way of the events through a job.
+type path struct {
+	name, sql string
+	// table is the result in PostgreSQL, "" for none.
+	table string
+}
+
+func paths(dsn string) []path {
+	windows := func(name, key string) path {
+		return path{name, fmt.Sprintf(`CREATE TABLE win (k BIGINT, start TIMESTAMP(3), n BIGINT, total BIGINT, PRIMARY KEY (k, start))
+ WITH (connector = 'postgres', url = '%s', 'auto.create' = 'true');
+INSERT INTO win SELECT %s, window_start, COUNT(*), CAST(SUM(price) AS BIGINT) FROM TABLE(TUMBLE(TABLE bid, DESCRIPTOR("dateTime"), INTERVAL '10' SECOND)) GROUP BY %s, window_start, window_end;`, dsn, key, key), "win"}
+	}
+	return []path{
+		{"blackhole, 3 columns", "CREATE TABLE out (a BIGINT, b BIGINT, c BIGINT) WITH (connector = 'blackhole'); INSERT INTO out SELECT auction, bidder, price FROM bid;", ""},
+		windows("tumble 10 s by auction, upsert", "auction"),
+		windows("tumble 10 s by ten keys, upsert", "MOD(auction, 10)"),
+		{"stateless, append", fmt.Sprintf(`CREATE TABLE app (auction BIGINT, bidder BIGINT, price BIGINT, "dateTime" TIMESTAMP(3))
+ WITH (connector = 'postgres', url = '%s', mode = 'append', 'auto.create' = 'true');
+INSERT INTO app SELECT auction, bidder, price, "dateTime" FROM bid;`, dsn), "app"},
+	}
+}
+
+// benchNATS measures whole paths beside what bounds them: reading the stream and doing
+// nothing, the JSON decoder alone, and writing the same rows by hand.
 func benchNATS() error {
 	m := makeBids(*rows)
-	s, err := startNATS(m)
+	s, err := startNATS(m.n)
 	if err != nil {
 		return err
 	}
@@ -114,28 +147,32 @@ func benchNATS() error {
 		return err
 	}
 	defer pg.close()
-	fmt.Printf("%d bids of %d bytes, server, database and job on this machine, median of %d\n", m.n, m.bytes/m.n, *repeat)
-	fmt.Printf("%-46s %12s %12s\n", "path", "k events/s", "/discard")
+	d, err := median(func() (time.Duration, error) {
+		start := time.Now()
+		err := decodeAll(m)
+		return time.Since(start), err
+	})
+	if err != nil {
+		return err
+	}
+	decoder := rate(m.n, d)
+	fmt.Printf("bids of %d bytes, server, database and job on this machine, median of %d\nJSON decoder alone, 7 fields: %.0f k events/s\n", m.bytes/m.n, *repeat, decoder/1e3)
+	fmt.Printf("%-46s %12s %9s %9s %14s %9s\n", "path", "k events/s", "/discard", "/decoder", "k rows/s out", "/by hand")
 	for _, stream := range []string{"ONE", "PACKED"} {
+		n := s.events[stream]
 		d, err := median(func() (time.Duration, error) { return s.discard(stream) })
 		if err != nil {
 			return err
 		}
-		base := rate(m.n, d)
-		fmt.Printf("%-46s %12.0f %12.2f\n", stream+": read and discard", base/1e3, 1.0)
+		base := rate(n, d)
+		fmt.Printf("%-46s %12.0f %9.2f %9.2f\n", stream+": read and discard", base/1e3, 1.0, base/decoder)
 		decl := fmt.Sprintf(bidDDL, "nats", fmt.Sprintf(", url = '%s', stream = '%s', 'end' = 'now'", s.URL(), stream))
-		paths := []struct{ name, sql string }{
-			{"blackhole, 3 columns", "CREATE TABLE out (a BIGINT, b BIGINT, c BIGINT) WITH (connector = 'blackhole'); INSERT INTO out SELECT auction, bidder, price FROM bid;"},
-			{"tumble 10 s, PostgreSQL upsert", fmt.Sprintf(`CREATE TABLE win (auction BIGINT, start TIMESTAMP(3), n BIGINT, total DECIMAL(38,0), PRIMARY KEY (auction, start))
- WITH (connector = 'postgres', url = '%s', 'auto.create' = 'true');
-INSERT INTO win SELECT auction, window_start, COUNT(*), SUM(price) FROM TABLE(TUMBLE(TABLE bid, DESCRIPTOR("dateTime"), INTERVAL '10' SECOND)) GROUP BY auction, window_start, window_end;`, pg.DSN())},
-			{"stateless, PostgreSQL append", fmt.Sprintf(`CREATE TABLE app (auction BIGINT, bidder BIGINT, price BIGINT, "dateTime" TIMESTAMP(3))
- WITH (connector = 'postgres', url = '%s', mode = 'append', 'auto.create' = 'true');
-INSERT INTO app SELECT auction, bidder, price, "dateTime" FROM bid;`, pg.DSN())},
-		}
-		for _, p := range paths {
+		for _, p := range paths(pg.DSN()) {
+			if *only != "" && !strings.Contains(stream+": "+p.name, *only) {
+				continue
+			}
 			d, err := median(func() (time.Duration, error) {
-				if _, err := db.Exec("DROP TABLE IF EXISTS win, app, streamsql_fence, streamsql_target"); err != nil {
+				if _, err := db.Exec("DROP TABLE IF EXISTS win, app, streamsql_fence, streamsql_target, streamsql_letter; CHECKPOINT"); err != nil {
 					return 0, err
 				}
 				return job(engine.Options{}, decl+p.sql)
@@ -143,8 +180,23 @@ INSERT INTO app SELECT auction, bidder, price, "dateTime" FROM bid;`, pg.DSN())}
 			if err != nil {
 				return fmt.Errorf("%s: %w", p.name, err)
 			}
-			fmt.Printf("%-46s %12.0f %12.2f\n", stream+": "+p.name, rate(m.n, d)/1e3, rate(m.n, d)/base)
+			fmt.Printf("%-46s %12.0f %9.2f %9.2f", stream+": "+p.name, rate(n, d)/1e3, rate(n, d)/base, rate(n, d)/decoder)
+			if p.table != "" {
+				var out int
+				if err := db.QueryRow("SELECT count(*) FROM " + p.table).Scan(&out); err != nil {
+					return err
+				}
+				hand, err := againByHand(db, p.table)
+				if err != nil {
+					return err
+				}
+				fmt.Printf(" %14.1f %9.2f", rate(out, d)/1e3, rate(out, d)/hand)
+			}
+			fmt.Println()
 		}
 	}
-	return nil
+	if *only != "" && !strings.Contains("latency", *only) {
+		return nil
+	}
+	return benchLatency(s, pg, db)
 }

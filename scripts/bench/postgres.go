@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	_ "github.com/lib/pq" // the driver of the loader by hand
+	"github.com/lib/pq"
 
 	"github.com/streamsql/streamsql/connectors"
 	"github.com/streamsql/streamsql/engine"
@@ -175,4 +175,58 @@ func appendBigints(dst []byte, v []int64, rows []int32) []byte {
 		dst = be.AppendUint64(be.AppendUint32(dst, 8), uint64(v[i]))
 	}
 	return dst
+}
+
+// againByHand writes rows of a result into an empty table like it, by hand, and gives the
+// rate.
+func againByHand(db *sql.DB, table string) (float64, error) {
+	const batch, most = 10_000, 500_000
+	var names, params []string
+	r, err := db.Query("SELECT quote_ident(attname), format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = $1::regclass AND attnum > 0 ORDER BY attnum", table)
+	if err != nil {
+		return 0, err
+	}
+	for r.Next() {
+		var name, typ string
+		if err := r.Scan(&name, &typ); err != nil {
+			return 0, err
+		}
+		names, params = append(names, name+"::text"), append(params, fmt.Sprintf("$%d::%s[]", len(params)+1, typ))
+	}
+	cols := make([][]string, len(names))
+	row, into := make([]string, len(names)), make([]any, len(names))
+	for k := range row {
+		into[k] = &row[k]
+	}
+	if r, err = db.Query(fmt.Sprintf("SELECT %s FROM %s ORDER BY 1, 2 LIMIT %d", strings.Join(names, ", "), table, most)); err != nil {
+		return 0, err
+	}
+	for r.Next() {
+		if err := r.Scan(into...); err != nil {
+			return 0, err
+		}
+		for k := range row {
+			cols[k] = append(cols[k], row[k])
+		}
+	}
+	if err := r.Err(); err != nil {
+		return 0, err
+	}
+	d, err := median(func() (time.Duration, error) {
+		if _, err := db.Exec("DROP TABLE IF EXISTS again; CREATE TABLE again (LIKE " + table + " INCLUDING ALL); CHECKPOINT"); err != nil {
+			return 0, err
+		}
+		start := time.Now()
+		for from := 0; from < len(cols[0]); from += batch {
+			args := make([]any, len(cols))
+			for k := range cols {
+				args[k] = pq.StringArray(cols[k][from:min(from+batch, len(cols[k]))])
+			}
+			if _, err := db.Exec("INSERT INTO again SELECT * FROM unnest("+strings.Join(params, ", ")+") ON CONFLICT DO NOTHING", args...); err != nil {
+				return 0, err
+			}
+		}
+		return time.Since(start), nil
+	})
+	return rate(len(cols[0]), d), err
 }
