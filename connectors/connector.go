@@ -52,7 +52,7 @@ type Capabilities struct {
 	Bounded bool
 	// Splits is 1 when the table is one ordered sequence; 0 is "several".
 	Splits int
-	// SelfDecoding: the reader gives columns, no format applies.
+	// SelfDecoding: rows come and go as columns, no format applies.
 	SelfDecoding bool
 	// Upserts: the sink can take updates and deletes by key; Changelog: it shows every
 	// change as it is (console).

@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -226,19 +227,15 @@ func checkOption(opt connectors.Option, o catalog.Option) error {
 	return nil
 }
 
-// checkFormat settles the format of the payloads.
+// checkFormat settles the format of the payloads, and refuses options of others.
 func (t *table) checkFormat(formats []format.Format) error {
-	if t.caps.SelfDecoding {
-		if _, given := t.common["format"]; given {
-			o, _ := t.def.Option("format")
-			return sqlerr.New(sqlerr.CodeOption, o.KeyPos, "connector %q has no use for option \"format\"", t.conn.Name)
-		}
-		return nil
-	}
-	if t.caps.Transient || t.hasOption("format") || len(formats) == 0 {
-		return nil
-	}
 	name, given := t.common["format"]
+	if t.caps.SelfDecoding || t.caps.Transient || t.hasOption("format") || len(formats) == 0 {
+		if given {
+			return t.noUse("format")
+		}
+		return t.checkFormatOptions(format.Format{}, formats)
+	}
 	if !given {
 		name = "json"
 	}
@@ -249,6 +246,9 @@ func (t *table) checkFormat(formats []format.Format) error {
 			continue
 		}
 		t.format = name
+		if err := t.checkFormatOptions(f, formats); err != nil {
+			return err
+		}
 		for _, o := range f.Options {
 			if _, given := t.options[o.Name]; !given && o.Default != "" {
 				t.options[o.Name] = o.Default
@@ -262,6 +262,34 @@ func (t *table) checkFormat(formats []format.Format) error {
 		return e.WithHint("did you mean %q?", near)
 	}
 	return e.WithHint("Formats are %s.", strings.Join(names, ", "))
+}
+
+func (t *table) noUse(key string) error {
+	o, _ := t.def.Option(key)
+	return sqlerr.New(sqlerr.CodeOption, o.KeyPos, "connector %q has no use for option %q", t.conn.Name, key)
+}
+
+// checkFormatOptions refuses options of formats other than f, which is the table's; the
+// zero Format is none.
+func (t *table) checkFormatOptions(f format.Format, formats []format.Format) error {
+	has := func(f format.Format, key string) bool {
+		return slices.ContainsFunc(f.Options, func(o format.Option) bool { return o.Name == key })
+	}
+	for _, o := range t.def.Options {
+		if t.hasOption(o.Key) || has(f, o.Key) {
+			continue
+		}
+		for _, other := range formats {
+			switch {
+			case !has(other, o.Key):
+			case f.Name == "":
+				return t.noUse(o.Key)
+			default:
+				return sqlerr.New(sqlerr.CodeOption, o.KeyPos, "option %q is of format %q, and the table's is %q", o.Key, other.Name, f.Name)
+			}
+		}
+	}
+	return nil
 }
 
 // hasOption reports that the connector itself reads the option.

@@ -38,7 +38,7 @@ func Connector() connectors.Connector {
 }
 
 func capabilities(o map[string]string, hasKey bool) (connectors.Capabilities, error) {
-	c := connectors.Capabilities{CanWrite: true, Commit: true, Replayable: false}
+	c := connectors.Capabilities{CanWrite: true, Commit: true, SelfDecoding: true}
 	mode := o["mode"]
 	if mode == "" {
 		mode = "append"
