@@ -32,6 +32,7 @@ var Names = []string{
 	"after-commit",    // a sink has committed, the coordinator does not know
 	"before-release",  // sinks have confirmed, no source has released
 	"before-collect",  // old checkpoints are about to be collected
+	"before-finish",   // the job has ended, its sources have not released the last rows
 }
 
 var (

@@ -8,6 +8,7 @@ import (
 
 	"github.com/streamsql/streamsql/checkpoint"
 	"github.com/streamsql/streamsql/connectors"
+	"github.com/streamsql/streamsql/internal/crashpoint"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/planner/plan"
 )
@@ -43,6 +44,7 @@ func (a *attempt) reserve(ctx context.Context) error {
 // finishSources releases all that a finished job has read. What fails here is done by
 // the next start, which finds the job finished.
 func (a *attempt) finishSources(ctx context.Context, m *checkpoint.Manifest) {
+	crashpoint.Here("before-finish")
 	for _, t := range a.sources {
 		r, ok := t.conn.(connectors.Reserver)
 		if !ok {
