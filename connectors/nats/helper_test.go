@@ -122,9 +122,14 @@ func (b *broker) restart() {
 
 func (b *broker) create(cfg jetstream.StreamConfig) jetstream.Stream {
 	b.t.Helper()
-	st, err := b.js.CreateStream(context.Background(), cfg)
-	must(b.t, err)
-	return st
+	// A stream of this name that was just deleted may still be leaving the disk.
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		st, err := b.js.CreateStream(context.Background(), cfg)
+		if err == nil || time.Now().After(deadline) {
+			must(b.t, err)
+			return st
+		}
+	}
 }
 
 // publish stores n messages "from", "from+1", … on subject.

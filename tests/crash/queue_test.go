@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"syscall"
 	"testing"
 	"time"
 
@@ -103,6 +104,46 @@ func (w *world) killSome(rnd *rand.Rand, file, data string) (kills int) {
 		kills++
 	}
 	return kills
+}
+
+// TestQueueReaderWakes: a process is stopped while it reads the queue, another takes the
+// job over and ends it without waiting for what the first one holds, the first wakes up
+// and ends.
+func TestQueueReaderWakes(t *testing.T) {
+	w := newWorld(t, 150_000)
+	for _, j := range w.queueJobs() {
+		t.Run(j.name, func(t *testing.T) {
+			w := w.of(t)
+			w.queue()
+			w.exec("DROP TABLE IF EXISTS b, tot, streamsql_fence, streamsql_target")
+			w.exec(j.tables...)
+			file, data := w.file("job", j.sql), t.TempDir()
+			old := w.start(file, data)
+			for n := 0; n == 0; {
+				if old.ended(10 * time.Millisecond) {
+					t.Fatalf("the job ended before it was stopped: %v\n%s", old.err, old.stderr.String())
+				}
+				_ = w.db.QueryRow("SELECT count(*) FROM streamsql_fence WHERE epoch > 0").Scan(&n)
+			}
+			if err := old.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+				t.Fatal(err)
+			}
+			w.finish(file, data)
+			w.same(j.got, j.want)
+			w.emptied()
+			if err := old.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+				t.Fatal(err)
+			}
+			if !old.ended(60 * time.Second) {
+				t.Fatalf("the overtaken process goes on\n%s", old.stderr.String())
+			}
+			if old.err == nil {
+				t.Error("the overtaken process ended as if all were well")
+			}
+			w.same(j.got, j.want)
+			w.emptied()
+		})
+	}
 }
 
 // TestQueueKilledAtCrashPoints kills the job the first and the second time that it comes
