@@ -81,6 +81,9 @@ func (k *committer) Commit(ctx context.Context, id connectors.CommitID, parts []
 
 func (k *committer) commit(ctx context.Context, c *sql.Conn, id connectors.CommitID, parts []connectors.Part) error {
 	return transact(ctx, c, func(tx *transaction) error {
+		if err := tx.open(ctx); err != nil {
+			return err
+		}
 		done, err := k.s.fence.advance(ctx, c, id)
 		if done || err != nil {
 			return err
@@ -92,25 +95,6 @@ func (k *committer) commit(ctx context.Context, c *sql.Conn, id connectors.Commi
 		}
 		return nil
 	})
-}
-
-// transact runs do in a transaction. Constraints that the database would check at the
-// end are checked with every statement when a first try ends with one of them broken:
-// so the row that breaks it is found.
-func transact(ctx context.Context, c *sql.Conn, do func(*transaction) error) error {
-	for _, begin := range []string{"BEGIN", "BEGIN; SET CONSTRAINTS ALL IMMEDIATE"} {
-		tx := &transaction{c: c}
-		if err := tx.run(ctx, "begin", begin); err != nil {
-			return err
-		}
-		if err := do(tx); err != nil {
-			return err
-		}
-		if err := tx.run(ctx, "commit", "COMMIT"); !refusesData(err) {
-			return err
-		}
-	}
-	return sqlerr.Internalf("a transaction that checks at once is refused at its end")
 }
 
 func (k *committer) applyPart(ctx context.Context, tx *transaction, id connectors.CommitID, p connectors.Part) error {

@@ -125,7 +125,7 @@ func (l *link) probe(ctx context.Context) error {
 			l.drop()
 			return classify(err, "connect to PostgreSQL")
 		}
-		err = transact(ctx, c, func(*transaction) error { return nil })
+		err = transact(ctx, c, func(tx *transaction) error { return tx.open(ctx) })
 		if sqlerr.CodeOf(err) != sqlerr.CodeConnection {
 			return err
 		}

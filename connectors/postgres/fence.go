@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"fmt"
 
+	"github.com/lib/pq"
+
 	"github.com/streamsql/streamsql/connectors"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/internal/stream"
@@ -98,10 +100,13 @@ func (f fence) holds(ctx context.Context, c *sql.Conn, job string, t *target) (h
 	return held, nil
 }
 
-// hold proves inside a transaction that attempt is still the newest.
-func (f fence) hold(ctx context.Context, c *sql.Conn, job string, attempt uint64) error {
+// hold opens a transaction, proves that attempt is still the newest, and sets the first
+// savepoint, in one round trip.
+func (f fence) hold(ctx context.Context, tx *transaction, job string, attempt uint64) error {
 	var have int64
-	err := c.QueryRowContext(ctx, fmt.Sprintf(`SELECT attempt FROM %s WHERE job = $1 FOR SHARE`, f.jobs()), job).Scan(&have)
+	err := tx.c.QueryRowContext(ctx, fmt.Sprintf(`%s; SELECT attempt FROM %s WHERE job = %s FOR SHARE; %s`,
+		tx.begin, f.jobs(), pq.QuoteLiteral(job), savepoint)).Scan(&have)
+	tx.marked, tx.unused = true, true
 	if err == sql.ErrNoRows {
 		return sqlerr.New(sqlerr.CodeFenced, 0, "the fence row of job %s is gone from %s", job, f.jobs())
 	}

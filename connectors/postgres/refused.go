@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"slices"
 	"unicode/utf8"
@@ -32,39 +31,6 @@ func report(all []refusal, refused refuse) error {
 	return nil
 }
 
-// transaction is an open transaction whose newest savepoint is kept until the next.
-type transaction struct {
-	c      *sql.Conn
-	marked bool
-}
-
-func (t *transaction) run(ctx context.Context, act, stmt string) error {
-	if _, err := t.c.ExecContext(ctx, stmt); err != nil {
-		return classify(err, act)
-	}
-	return nil
-}
-
-// try runs do inside a savepoint, which undoes it when it fails.
-func (t *transaction) try(ctx context.Context, do func() error) error {
-	stmt := "SAVEPOINT streamsql_rows"
-	if t.marked {
-		stmt = "RELEASE SAVEPOINT streamsql_rows; " + stmt
-	}
-	if err := t.run(ctx, "begin to write", stmt); err != nil {
-		return err
-	}
-	t.marked = true
-	err := do()
-	if err == nil || !refusesData(err) {
-		return err
-	}
-	if back := t.run(ctx, "undo a refused write", "ROLLBACK TO SAVEPOINT streamsql_rows"); back != nil {
-		return back
-	}
-	return err
-}
-
 // errOrder says that a set of rows cannot be written at once: another unique index, or
 // keys that only PostgreSQL calls equal. What the rows did one after the other decides.
 var errOrder = errors.New("the order of single rows matters")
@@ -75,7 +41,7 @@ func (a *applier) takeApart(ctx context.Context, tx *transaction, b *vec.Batch, 
 	if err := tx.run(ctx, "begin to write", "SAVEPOINT streamsql_batch"); err != nil {
 		return nil, err
 	}
-	tx.marked = false
+	tx.marked, tx.unused = false, false
 	var out []refusal
 	err := a.split(net.len(), why, func(i, j int) error {
 		return tx.try(ctx, func() error { return a.exec(ctx, tx.c, b, net.part(i, j)) })
@@ -86,14 +52,14 @@ func (a *applier) takeApart(ctx context.Context, tx *transaction, b *vec.Batch, 
 		if err := tx.run(ctx, "undo a refused write", "ROLLBACK TO SAVEPOINT streamsql_batch"); err != nil {
 			return nil, err
 		}
-		tx.marked = false
+		tx.marked, tx.unused = false, false
 		out, err = a.inOrder(ctx, tx, b, why)
 	}
 	if err != nil {
 		return nil, err
 	}
 	slices.SortFunc(out, func(x, y refusal) int { return int(x.row - y.row) })
-	tx.marked = false
+	tx.marked, tx.unused = true, false
 	return out, tx.run(ctx, "write", "RELEASE SAVEPOINT streamsql_batch")
 }
 

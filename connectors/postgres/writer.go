@@ -50,7 +50,7 @@ func (w *writer) Flush(ctx context.Context) error {
 	var out []refusal
 	err := w.link.run(ctx, w.wc.Stalled, func(ctx context.Context, c *sql.Conn) error {
 		return transact(ctx, c, func(tx *transaction) (err error) {
-			if err := w.s.fence.hold(ctx, c, w.wc.Job, w.wc.Attempt); err != nil {
+			if err := w.s.fence.hold(ctx, tx, w.wc.Job, w.wc.Attempt); err != nil {
 				return err
 			}
 			out, err = w.apply.apply(ctx, tx, w.buf)
