@@ -139,6 +139,26 @@ func Verify(ctx context.Context, s Store, m *Manifest) error {
 	return nil
 }
 
+// VerifyJob reads every object of a job back, also those that no checkpoint needs, and
+// returns an error for each that is damaged.
+func VerifyJob(ctx context.Context, s Store, job string) (damaged []error, err error) {
+	names, err := s.List(ctx, jobDir(job))
+	if err != nil {
+		return nil, fmt.Errorf("list the objects of job %q: %w", job, err)
+	}
+	for _, name := range names {
+		_, err := s.Get(ctx, name)
+		switch {
+		case err == nil || errors.Is(err, ErrNotFound): // collected meanwhile
+		case sqlerr.CodeOf(err) == sqlerr.CodeCheckpoint:
+			damaged = append(damaged, err)
+		default:
+			return nil, err
+		}
+	}
+	return damaged, nil
+}
+
 // Damaged turns the failure to read an object of a checkpoint into CodeCheckpoint,
 // unless the store as a whole does not answer.
 func Damaged(e stream.Epoch, name string, err error) error {

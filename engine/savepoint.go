@@ -94,6 +94,20 @@ func (e *Engine) StoredJobs(ctx context.Context) ([]string, error) {
 	return checkpoint.JobNames(ctx, e.store)
 }
 
+// VerifyJob reads all that the data directory holds of a job back, and fails with every
+// object that is damaged.
+func (e *Engine) VerifyJob(ctx context.Context, name string) error {
+	id, err := checkpoint.JobOf(ctx, e.store, name)
+	if err != nil {
+		return err
+	}
+	damaged, err := checkpoint.VerifyJob(ctx, e.store, id)
+	if err != nil {
+		return err
+	}
+	return errors.Join(damaged...)
+}
+
 // Checkpoints lists the complete checkpoints of a job, oldest first.
 func (e *Engine) Checkpoints(ctx context.Context, name string) ([]*checkpoint.Manifest, error) {
 	id, err := checkpoint.JobOf(ctx, e.store, name)

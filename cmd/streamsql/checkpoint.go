@@ -38,33 +38,42 @@ func (a *app) checkpointCommand() *cobra.Command {
 					return repl.Table(a.stdout, []string{"job", "epoch", "attempt", "bytes", "created", "kind"}, rows)
 				})
 			}},
-		a.jobCommand("inspect", "show what the newest checkpoint of a job holds", func(_ context.Context, _ *engine.Engine, list []*checkpoint.Manifest) error {
-			return a.inspect(list[len(list)-1])
-		}),
-		a.jobCommand("verify", "read all checkpoints of a job back and check every byte", func(ctx context.Context, e *engine.Engine, list []*checkpoint.Manifest) error {
-			for _, m := range list {
-				if err := a.verify(ctx, e.Store(), m); err != nil {
-					return err
-				}
-			}
-			return nil
-		}),
+		&cobra.Command{Use: "inspect JOB", Short: "show what the newest checkpoint of a job holds", Args: usageArgs(cobra.ExactArgs(1)),
+			RunE: func(c *cobra.Command, args []string) error {
+				return a.withEngine(c.Context(), func(e *engine.Engine) error {
+					return a.checkpoints(c.Context(), e, args[0], func(list []*checkpoint.Manifest) error {
+						return a.inspect(list[len(list)-1])
+					})
+				})
+			}},
+		&cobra.Command{Use: "verify JOB", Short: "read all checkpoints of a job back and check every byte", Args: usageArgs(cobra.ExactArgs(1)),
+			RunE: func(c *cobra.Command, args []string) error {
+				return a.withEngine(c.Context(), func(e *engine.Engine) error {
+					if err := e.VerifyJob(c.Context(), args[0]); err != nil {
+						return err
+					}
+					return a.checkpoints(c.Context(), e, args[0], func(list []*checkpoint.Manifest) error {
+						for _, m := range list {
+							if err := a.verify(c.Context(), e.Store(), m); err != nil {
+								return err
+							}
+						}
+						return nil
+					})
+				})
+			}},
 	)
 	return c
 }
 
-func (a *app) jobCommand(name, doc string, do func(context.Context, *engine.Engine, []*checkpoint.Manifest) error) *cobra.Command {
-	return &cobra.Command{Use: name + " JOB", Short: doc, Args: usageArgs(cobra.ExactArgs(1)),
-		RunE: func(c *cobra.Command, args []string) error {
-			return a.withEngine(c.Context(), func(e *engine.Engine) error {
-				list, err := e.Checkpoints(c.Context(), args[0])
-				if err != nil {
-					return err
-				}
-				if len(list) == 0 {
-					return sqlerr.New(sqlerr.CodeCheckpoint, 0, "job %q has no complete checkpoint", args[0])
-				}
-				return do(c.Context(), e, list)
-			})
-		}}
+// checkpoints calls do with the checkpoints of a job, of which there must be one.
+func (a *app) checkpoints(ctx context.Context, e *engine.Engine, job string, do func([]*checkpoint.Manifest) error) error {
+	list, err := e.Checkpoints(ctx, job)
+	if err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		return sqlerr.New(sqlerr.CodeCheckpoint, 0, "job %q has no complete checkpoint", job)
+	}
+	return do(list)
 }

@@ -41,9 +41,10 @@ type sealed struct {
 
 // before is what was live on an edge when an attempt began. All lanes take from it.
 type before struct {
-	mu   sync.Mutex
-	base relation // as it was
-	left relation
+	since stream.Epoch
+	mu    sync.Mutex
+	base  relation // as it was
+	left  relation
 	// unknown: the checkpoint was made elsewhere, anything may have been live.
 	unknown bool
 }
@@ -99,8 +100,10 @@ func (e *Edges) Watch(from, to *plan.Node, input int, at stream.Lane) stream.Wat
 	if in.Exchange == plan.Hash {
 		l.hash = in.Keys
 	}
-	if e.befores[l.place] == nil {
+	// An attempt that gave a damaged checkpoint up begins again with an older one.
+	if b := e.befores[l.place]; b == nil || b.since != at.Since {
 		e.befores[l.place], e.owners[l.place] = e.restored(l.place, at), map[string]int{}
+		e.lanes[l.place] = nil
 	}
 	l.check.before = e.befores[l.place]
 	e.lanes[l.place] = append(e.lanes[l.place], l)
@@ -109,7 +112,7 @@ func (e *Edges) Watch(from, to *plan.Node, input int, at stream.Lane) stream.Wat
 
 // restored is what was live on an edge in the checkpoint that an attempt began with.
 func (e *Edges) restored(p place, at stream.Lane) *before {
-	b := &before{base: relation{}, left: relation{}}
+	b := &before{since: at.Since, base: relation{}, left: relation{}}
 	if at.Since == 0 {
 		return b
 	}

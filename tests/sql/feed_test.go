@@ -28,6 +28,7 @@ type feed struct {
 	fence   connectors.Fence
 	rows    map[string]int // live rows of the sink
 	commits int
+	away    bool // the sink does not take commits
 }
 
 func newFeed() *feed {
@@ -49,6 +50,13 @@ func (f *feed) allow(limit int) {
 	f.limit = limit
 	f.mu.Unlock()
 	f.moved.Broadcast()
+}
+
+// refuse sets whether the sink takes commits.
+func (f *feed) refuse(away bool) {
+	f.mu.Lock()
+	f.away = away
+	f.mu.Unlock()
 }
 
 // result lists the live rows, sorted.
@@ -197,6 +205,8 @@ func (c *feedCommitter) Commit(ctx context.Context, id connectors.CommitID, part
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {
+	case f.away:
+		return sqlerr.Externalf(sqlerr.CodeConnection, nil, "the sink is away")
 	case f.fence.Attempt != c.attempt:
 		return sqlerr.New(sqlerr.CodeFenced, 0, "superseded")
 	case f.fence.Epoch == id.Epoch:
