@@ -45,6 +45,10 @@ type aggCall struct {
 	filter int // index into filters, or -1
 	// shared: the call reads rowsWord and has no words of its own.
 	shared bool
+	// extreme: -1 for MIN and 1 for MAX of the values kept in distincts[kept], which are
+	// in order by their value word of variant.
+	extreme       int
+	kept, variant int
 }
 
 // subset is some rows of a batch: row k is row sel[k] (k when sel is nil), belongs to
@@ -71,9 +75,10 @@ func (s *subset) sign(k int) int8 {
 
 func (s *subset) reset() { s.sel, s.ids, s.signs = s.sel[:0], s.ids[:0], s.signs[:0] }
 
-// newAggregates binds calls over an input of these columns. The first reserved value
-// words, described by sigs, are the operator's; the first of them is rowsWord.
-func newAggregates(calls []expr.AggCall, in types.Schema, sigs ...string) (*aggregates, error) {
+// newAggregates binds calls over an input of these columns, whose rows may be taken back
+// when changing is set. The first reserved value words, described by sigs, are the
+// operator's; the first of them is rowsWord.
+func newAggregates(calls []expr.AggCall, in types.Schema, changing bool, sigs ...string) (*aggregates, error) {
 	a := &aggregates{words: len(sigs), reserved: len(sigs), sigs: sigs, fixed: -1}
 	for _, c := range calls {
 		f, ok := agg.Find(c.Fn)
@@ -85,28 +90,39 @@ func newAggregates(calls []expr.AggCall, in types.Schema, sigs ...string) (*aggr
 			args[i] = in[col].Type
 		}
 		b := aggCall{AggCall: c, acc: f.New(args, c.Type), off: a.words, arg: -1, filter: -1}
+		sig := signature(c, args)
 		if len(c.Args) > 0 {
 			b.arg = c.Args[0]
 		}
 		if c.Filter >= 0 {
 			b.filter = indexOf(&a.filters, c.Filter)
 		}
-		if !b.acc.Retracts() && a.fixed < 0 {
-			a.fixed = len(a.calls)
+		if !b.acc.Retracts() {
+			switch {
+			case changing:
+				b.acc, b.extreme = f.Changing(args, c.Type), f.Extreme
+				sig += " changing"
+			case a.fixed < 0:
+				a.fixed = len(a.calls)
+			}
 		}
 		switch {
 		case b.arg < 0 && c.Fn == "count" && b.filter < 0:
 			b.shared, b.off = true, rowsWord
 			a.calls = append(a.calls, b)
 			continue
-		case c.Distinct && distinctMatters(c.Fn):
-			a.distinct(b.arg).variant(b.filter).calls = append(a.distinct(b.arg).variant(b.filter).calls, len(a.calls))
+		case b.extreme != 0 || c.Distinct && distinctMatters(c.Fn):
+			d := a.distinct(b.arg)
+			v := d.variant(b.filter)
+			v.calls = append(v.calls, len(a.calls))
+			v.ordered = v.ordered || b.extreme != 0
+			b.kept, b.variant = slices.Index(a.distincts, d), slices.Index(d.variants, v)
 		}
 		for _, h := range b.acc.Heaps() {
 			a.heaps = append(a.heaps, a.words+h)
 		}
 		a.words += b.acc.Words()
-		a.sigs = append(a.sigs, signature(c, args))
+		a.sigs = append(a.sigs, sig)
 		a.calls = append(a.calls, b)
 	}
 	if len(a.filters) > maxFilters {
@@ -216,7 +232,7 @@ func (a *aggregates) update(b *vec.Batch, s subset, groups *state.Table, child f
 	clear(a.ready)
 	for i := range a.calls {
 		c := &a.calls[i]
-		if c.shared || c.Distinct && distinctMatters(c.Fn) {
+		if c.shared || c.extreme != 0 || c.Distinct && distinctMatters(c.Fn) {
 			continue
 		}
 		in := &s
@@ -291,11 +307,16 @@ func (a *aggregates) merge(dst *state.Table, to []uint32, o *aggregates, src *st
 }
 
 // emit appends the results of the records to out, one vector for each call. A result
-// that cannot be represented ends the job.
-func (a *aggregates) emit(groups *state.Table, ids []uint32, out []*vec.Vector) error {
+// that cannot be represented ends the job. child gives the child table of a distinct
+// argument.
+func (a *aggregates) emit(groups *state.Table, ids []uint32, out []*vec.Vector, child func(i int) *state.Table) error {
 	cells, base := groups.Cells(), groups.ValueOffset()
 	for i := range a.calls {
 		c := &a.calls[i]
+		if c.extreme != 0 {
+			c.appendExtreme(child(c.kept), ids, out[i:i+1])
+			continue
+		}
 		c.acc.Emit(cells, base+c.off, ids, out[i], &a.errs)
 		if len(a.errs.List) > 0 {
 			e := a.errs.List[0]

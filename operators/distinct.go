@@ -7,8 +7,9 @@ import (
 	"github.com/streamsql/streamsql/internal/vec"
 )
 
-// distinct is one argument of DISTINCT aggregates: a child table of the groups holds
-// each value of a group once, with a count of its rows for every variant.
+// distinct is one argument of which aggregates want each value of a group once, those of
+// DISTINCT and MIN and MAX of rows that may be taken back: a child table of the groups
+// holds the values, with a count of its rows for every variant.
 type distinct struct {
 	arg      int // input column
 	variants []*variant
@@ -26,6 +27,9 @@ type variant struct {
 	calls   []int // indexes into aggregates.calls
 	changed subset
 	minus   bool // some sign of changed is -1
+	// ordered: MIN or MAX wants the values that have a count in order.
+	ordered bool
+	order   *state.Order // of the current update
 }
 
 func (d *distinct) variant(filter int) *variant {
@@ -90,6 +94,11 @@ func (d *distinct) update(a *aggregates, b *vec.Batch, s *subset, groups, child 
 func (d *distinct) count(a *aggregates, in *subset, child *state.Table) {
 	cells, base := child.Cells(), child.ValueOffset()
 	pages, width := cells.Pages, cells.Width()
+	for n, v := range d.variants {
+		if v.order = nil; v.ordered {
+			v.order = child.Order(n)
+		}
+	}
 	for k, id := range d.ids {
 		i, sign := in.row(k), in.sign(k)
 		pass := a.passes[i]
@@ -105,6 +114,13 @@ func (d *distinct) count(a *aggregates, in *subset, child *state.Table) {
 				c := &v.changed
 				c.sel, c.ids, c.signs = append(c.sel, i), append(c.ids, in.ids[k]), append(c.signs, sign)
 				v.minus = v.minus || sign < 0
+				switch {
+				case v.order == nil:
+				case is:
+					v.order.Enter(id)
+				default:
+					v.order.Leave(id)
+				}
 			}
 		}
 	}
@@ -151,4 +167,21 @@ func (d *distinct) forget(child *state.Table, id uint32) {
 		}
 	}
 	child.Delete(id)
+}
+
+// appendExtreme appends the least or greatest value kept of each group.
+func (c *aggCall) appendExtreme(child *state.Table, ids []uint32, out []*vec.Vector) {
+	o := child.Order(c.variant)
+	find := o.Greatest
+	if c.extreme < 0 {
+		find = o.Least
+	}
+	var one [1]uint32
+	for _, id := range ids {
+		if one[0] = find(id); one[0] == state.NoRecord {
+			out[0].AppendNull()
+		} else {
+			child.AppendKeys(one[:], out)
+		}
+	}
 }

@@ -40,7 +40,7 @@ const groupsTable = "groups"
 
 func newGroupAgg(n *plan.Node, ctx Context) (Operator, error) {
 	in := ctx.Inputs[0]
-	aggs, err := newAggregates(n.GroupAgg.Aggs, in, "rows")
+	aggs, err := newAggregates(n.GroupAgg.Aggs, in, n.GroupAgg.Changing, "rows")
 	if err != nil {
 		return nil, err
 	}
@@ -56,6 +56,8 @@ func newGroupAgg(n *plan.Node, ctx Context) (Operator, error) {
 	}
 	return g, nil
 }
+
+func (g *groupAgg) child(i int) *state.Table { return g.childs[i] }
 
 func (g *groupAgg) State() *state.Backend { return g.backend }
 
@@ -91,7 +93,7 @@ func (g *groupAgg) newBatch(n int) *vec.Batch { return vec.NewBatch(g.schema.Typ
 func (g *groupAgg) results(out *vec.Batch, ids []uint32) error {
 	k := len(g.keys)
 	g.groups.AppendKeys(ids, out.Cols[:k])
-	return g.aggs.emit(g.groups, ids, out.Cols[k:])
+	return g.aggs.emit(g.groups, ids, out.Cols[k:], g.child)
 }
 
 func (g *groupAgg) Process(_ int, b *vec.Batch) (Output, error) {
@@ -114,7 +116,7 @@ func (g *groupAgg) Process(_ int, b *vec.Batch) (Output, error) {
 	}
 	g.groups.Cells().Touch(g.touched)
 	g.signs = signsOf(b, g.signs)
-	g.aggs.update(b, subset{ids: g.ids, signs: g.signs}, g.groups, func(i int) *state.Table { return g.childs[i] })
+	g.aggs.update(b, subset{ids: g.ids, signs: g.signs}, g.groups, g.child)
 	if err := g.results(out, g.touched); err != nil {
 		return Output{}, err
 	}

@@ -66,7 +66,7 @@ func newWindowAgg(n *plan.Node, ctx Context) (Operator, error) {
 	if err != nil {
 		return nil, err
 	}
-	aggs, err := newAggregates(spec.Aggs, in, "rows", "out")
+	aggs, err := newAggregates(spec.Aggs, in, false, "rows", "out")
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ func newWindowAgg(n *plan.Node, ctx Context) (Operator, error) {
 // newScratch makes the table that windows are merged in: the layout of the buckets
 // with two more words.
 func (w *windowAgg) newScratch(spec *plan.WindowAgg, in types.Schema, keys []types.Type) error {
-	m, err := newAggregates(spec.Aggs, in, "rows", "out", "last", "id")
+	m, err := newAggregates(spec.Aggs, in, false, "rows", "out", "last", "id")
 	if err != nil {
 		return err
 	}

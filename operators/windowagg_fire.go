@@ -99,7 +99,7 @@ func (w *windowAgg) give(out *vec.Batch, aggs *aggregates, t *state.Table, start
 	}
 	k, a := len(w.keys), len(aggs.calls)
 	t.AppendKeys(ids, out.Cols[:k])
-	if err := aggs.emit(t, ids, out.Cols[k:k+a]); err != nil {
+	if err := aggs.emit(t, ids, out.Cols[k:k+a], nil); err != nil {
 		return err
 	}
 	for i, p := range w.props {

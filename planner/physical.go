@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/streamsql/streamsql/internal/catalog"
@@ -263,16 +264,11 @@ func (b *builder) groupAgg(n *logical.GroupAgg) (*phys, error) {
 	if err != nil {
 		return nil, err
 	}
-	if in.updating {
-		if err := retractable(n, in); err != nil {
-			return nil, err
-		}
-	}
 	b.sums(in, n.Aggs)
 	edges, par := byKey(in, n.Keys)
 	p := b.add(&plan.Node{
 		Inputs: edges, Schema: logical.Schema(n), Parallelism: par, Time: -1,
-		GroupAgg: &plan.GroupAgg{Keys: n.Keys, Aggs: n.Aggs},
+		GroupAgg: &plan.GroupAgg{Keys: n.Keys, Aggs: n.Aggs, Changing: in.updating && keepsMore(n, in)},
 	}, in)
 	p.Key = firstN(len(n.Keys))
 	// Without aggregates a group's row never changes while the input only grows.
@@ -282,22 +278,12 @@ func (b *builder) groupAgg(n *logical.GroupAgg) (*phys, error) {
 	return p, nil
 }
 
-// retractable refuses aggregates that cannot take a row back.
-func retractable(n *logical.GroupAgg, in *phys) error {
-	for _, a := range n.Aggs {
+// keepsMore reports that an aggregate cannot take rows back by its result alone.
+func keepsMore(n *logical.GroupAgg, in *phys) bool {
+	return slices.ContainsFunc(n.Aggs, func(a expr.AggCall) bool {
 		f, ok := agg.Find(a.Fn)
-		if !ok {
-			return sqlerr.Internalf("unknown aggregate %q", a.Fn)
-		}
-		if f.New(argTypes(a, in), a.Type).Retracts() {
-			continue
-		}
-		what := upperCall(a) + " over rows that change"
-		return sqlerr.NotSupported(a.Pos, what).
-			WithDetail("%s", sentence(updatesText(in.cause))).
-			WithHint("Group the inner query by a window (TUMBLE, HOP), whose rows are final.")
-	}
-	return nil
+		return ok && !f.New(argTypes(a, in), a.Type).Retracts()
+	})
 }
 
 func argTypes(a expr.AggCall, in *phys) []types.Type {

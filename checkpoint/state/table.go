@@ -19,6 +19,8 @@ type Table struct {
 	lay   *layout
 	cells *cell.Store
 	index index
+	// orders are those that were asked for, by value word.
+	orders []*Order
 
 	created []int32 // what the last Upsert returned
 
@@ -43,7 +45,15 @@ func (t *Table) ValueOffset() int { return t.lay.value }
 func (t *Table) Len() int { return t.cells.Len() }
 
 // Memory is the number of bytes the table takes.
-func (t *Table) Memory() int { return t.cells.Memory() + t.index.memory() }
+func (t *Table) Memory() int {
+	n := t.cells.Memory() + t.index.memory()
+	for _, o := range t.orders {
+		if o != nil {
+			n += o.memory()
+		}
+	}
+	return n
+}
 
 // Upsert finds or creates the records of rows: ids[k] becomes the record of row
 // sel[k] (of row k when sel is nil, for k < len(ids)). hashes has the hash of every row
@@ -87,7 +97,7 @@ func (t *Table) Row() uint32 {
 func (t *Table) Parent(id uint32) uint32 { return uint32(t.cells.Record(id)[t.lay.parent]) }
 
 // Delete ends a record. The records that hang on it in child tables are deleted before,
-// by the caller.
+// by the caller; it has left every Order.
 func (t *Table) Delete(id uint32) {
 	t.index.remove(t.cells, id)
 	t.cells.Free(id)

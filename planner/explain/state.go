@@ -7,7 +7,7 @@ func State(p *plan.Plan, n *plan.Node) string {
 	switch {
 	case n.WindowAgg != nil:
 		in := inputNames(p, n)
-		return "bounded by window: groups" + distinct(in, n.WindowAgg.Aggs) + " of the windows that have not closed"
+		return "bounded by window: groups" + values(in, n.WindowAgg.Aggs, false) + " of the windows that have not closed"
 	case n.GroupAgg != nil:
 		return groupState(p, n)
 	case n.Materialize != nil:
@@ -23,7 +23,7 @@ func State(p *plan.Plan, n *plan.Node) string {
 func groupState(p *plan.Plan, n *plan.Node) string {
 	g := n.GroupAgg
 	in := inputNames(p, n)
-	values := distinct(in, g.Aggs)
+	values := values(in, g.Aggs, g.Changing)
 	switch {
 	case len(g.Keys) == 0 && values == "":
 		return "fixed: one group"

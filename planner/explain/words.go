@@ -82,14 +82,18 @@ func names(in []string, cols []int) string {
 // quoteName quotes a name that would not read back as it is.
 func quoteName(n string) string { return expr.Col(0, types.TText).Format([]string{n}) }
 
-// ofSet are the aggregates for which DISTINCT changes nothing.
-var ofSet = map[string]bool{"min": true, "max": true, "bool_and": true, "bool_or": true, "every": true}
+// extremes are the aggregates that over rows that change keep the values of a group.
+var extremes = []string{"min", "max"}
 
-// distinct names the values that aggregates of distinct values keep.
-func distinct(in []string, aggs []expr.AggCall) string {
+// ofSet are the aggregates for which DISTINCT changes nothing.
+var ofSet = append([]string{"bool_and", "bool_or", "every"}, extremes...)
+
+// values names the values that aggregates keep, each of a group once.
+func values(in []string, aggs []expr.AggCall, changing bool) string {
 	var args []int
 	for _, a := range aggs {
-		if a.Distinct && !ofSet[a.Fn] && !slices.Contains(args, a.Args[0]) {
+		kept := a.Distinct && !slices.Contains(ofSet, a.Fn) || changing && slices.Contains(extremes, a.Fn)
+		if kept && !slices.Contains(args, a.Args[0]) {
 			args = append(args, a.Args[0])
 		}
 	}

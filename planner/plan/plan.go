@@ -220,6 +220,9 @@ type WindowAgg struct {
 type GroupAgg struct {
 	Keys []int          `json:"keys"`
 	Aggs []expr.AggCall `json:"aggs"`
+	// Changing: rows may be taken back, and some aggregate must keep more for it than over
+	// rows that only come.
+	Changing bool `json:"changing,omitempty"`
 }
 
 // Union passes the rows of all inputs on.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/streamsql/streamsql/checkpoint/state"
 	"github.com/streamsql/streamsql/internal/expr"
+	"github.com/streamsql/streamsql/internal/expr/agg"
 	"github.com/streamsql/streamsql/planner/plan"
 )
 
@@ -27,7 +28,8 @@ type grouping struct {
 type aggregate struct {
 	value
 	sig string
-	// set is equal for DISTINCT aggregates of the same values; "" for others.
+	// set is equal for aggregates that keep the same values, of DISTINCT and of extremes of
+	// rows that change; "" for others.
 	set string
 	// rows: COUNT(*), which every group has.
 	rows bool
@@ -68,6 +70,7 @@ func (l *lineage) grouping(n *plan.Node, in *relation) *grouping {
 	for _, c := range g.calls {
 		a := aggregate{sig: c.Fn}
 		args := text{"*", "*"}
+		values := c.Distinct // of the argument are kept
 		if len(c.Args) > 0 {
 			v := in.cols[c.Args[0]]
 			args, a.reads = v.text, slices.Clone(v.reads)
@@ -79,14 +82,21 @@ func (l *lineage) grouping(n *plan.Node, in *relation) *grouping {
 		}
 		name := strings.ToUpper(c.Fn)
 		a.text = text{fmt.Sprintf("%s(%s)", name, args.show), fmt.Sprintf("%s(%s)", name, args.key)}
+		if n.GroupAgg != nil && n.GroupAgg.Changing {
+			if f, ok := agg.Find(c.Fn); ok && f.Changing != nil {
+				a.sig += " changing"
+				values = values || f.Extreme != 0
+			}
+		}
+		set := "values of " + strings.TrimPrefix(args.key, "DISTINCT ")
 		if c.Filter >= 0 {
 			f := in.cols[c.Filter]
 			a.show, a.key = a.show+" FILTER (WHERE "+f.show+")", a.key+" FILTER (WHERE "+f.key+")"
-			args.key += " FILTER " + f.key
+			set += " FILTER " + f.key
 			a.reads = append(a.reads, f.reads...)
 		}
-		if c.Distinct {
-			a.set = args.key
+		if values {
+			a.set = set
 		}
 		a.rows = c.Fn == "count" && len(c.Args) == 0 && c.Filter < 0
 		g.aggs = append(g.aggs, a)

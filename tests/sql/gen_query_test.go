@@ -10,7 +10,6 @@ import (
 type genQuery struct {
 	text    string
 	columns scope
-	changes bool // its rows may be taken back
 }
 
 // query makes a query whose FROM nests up to depth.
@@ -30,23 +29,23 @@ func (g *generator) query(depth int) genQuery {
 
 // from is an entry of FROM: a table, a subquery, or a CTE, which is put before the
 // query.
-func (g *generator) from(depth int) (with, from string, s scope, changes bool) {
+func (g *generator) from(depth int) (with, from string, s scope) {
 	if depth == 0 || g.one(2) {
 		t := pick(g, g.tables...)
 		if g.one(3) {
-			return "", t.name + " AS q", qualified("q", t.scope), false
+			return "", t.name + " AS q", qualified("q", t.scope)
 		}
-		return "", t.name, t.scope, false
+		return "", t.name, t.scope
 	}
 	q := g.query(depth - 1)
 	if g.one(3) {
 		name := fmt.Sprintf("w%d", depth)
-		return "WITH " + name + " AS (" + q.text + postgresOnly + ") ", name, q.columns, q.changes
+		return "WITH " + name + " AS (" + q.text + postgresOnly + ") ", name, q.columns
 	}
 	if g.one(2) {
-		return "", "(" + q.text + postgresOnly + ") AS s", qualified("s", q.columns), q.changes
+		return "", "(" + q.text + postgresOnly + ") AS s", qualified("s", q.columns)
 	}
-	return "", "(" + q.text + postgresOnly + ") AS s", q.columns, q.changes
+	return "", "(" + q.text + postgresOnly + ") AS s", q.columns
 }
 
 func qualified(name string, s scope) scope {
@@ -78,7 +77,7 @@ func output(items []column) (list string, s scope) {
 }
 
 func (g *generator) plain(depth int) genQuery {
-	with, from, s, changes := g.from(depth)
+	with, from, s := g.from(depth)
 	var items []column
 	for range 1 + g.IntN(4) {
 		items = append(items, g.expr(s, g.kind(s), g.IntN(4), depth > 0 && g.one(2)))
@@ -90,11 +89,11 @@ func (g *generator) plain(depth int) genQuery {
 			return g.plain(depth)
 		}
 	}
-	return genQuery{with + "SELECT " + list + " FROM " + from + g.where(s), out, changes}
+	return genQuery{with + "SELECT " + list + " FROM " + from + g.where(s), out}
 }
 
 func (g *generator) grouped(depth int) genQuery {
-	with, from, s, changes := g.from(depth)
+	with, from, s := g.from(depth)
 	var keys, items []column
 	for range g.IntN(3) {
 		k := g.expr(s, g.kind(s), g.IntN(3), true)
@@ -106,7 +105,7 @@ func (g *generator) grouped(depth int) genQuery {
 		items = append(items, k)
 	}
 	for range 1 + g.IntN(3) {
-		items = append(items, g.aggregate(s, changes))
+		items = append(items, g.aggregate(s))
 	}
 	dropped := g.one(5)
 	if dropped {
@@ -129,7 +128,7 @@ func (g *generator) grouped(depth int) genQuery {
 	if g.one(3) {
 		text += " HAVING " + pick(g, "COUNT(*) > 1", "COUNT(*) <= 2", "SUM("+g.exactLeaf(s, kInt).text+") > 3", "COUNT(*) % 2 = 0")
 	}
-	return genQuery{text, out, true}
+	return genQuery{text, out}
 }
 
 func isColumn(s scope, c column) bool {
@@ -150,7 +149,7 @@ func refers(s scope, text string) bool {
 	return false
 }
 
-func (g *generator) aggregate(s scope, changes bool) column {
+func (g *generator) aggregate(s scope) column {
 	arg := func(k kind) column { return g.expr(s, k, g.IntN(3), true) }
 	distinct := ""
 	if g.one(3) {
@@ -159,7 +158,7 @@ func (g *generator) aggregate(s scope, changes bool) column {
 	var c column
 	switch g.IntN(13) {
 	case 11:
-		c = call(kFloat, true, pick(g, "STDDEV_POP", "VAR_SAMP", "STDDEV", "VAR_POP")+"(%s)", arg(pick(g, kInt, kDec)))
+		c = call(kFloat, true, pick(g, "STDDEV_POP", "VAR_SAMP", "STDDEV", "VAR_POP")+"("+distinct+"%s)", pick(g, arg(pick(g, kInt, kDec)), g.leaf(s, kFloat)))
 	case 0, 1:
 		c = column{text: "COUNT(*)", kind: kInt}
 	case 2, 3:
@@ -173,12 +172,8 @@ func (g *generator) aggregate(s scope, changes bool) column {
 	case 7:
 		c = call(kFloat, true, "AVG(%s)", g.leaf(s, kFloat))
 	case 8, 9, 10:
-		// MIN and MAX of rows that may be taken back are not supported yet.
-		if changes {
-			return g.aggregate(s, changes)
-		}
 		k := kInt + kind(g.IntN(int(kinds-kInt)))
-		c = call(k, k == kFloat, pick(g, "MIN", "MAX")+"(%s)", arg(k))
+		c = call(k, k == kFloat, pick(g, "MIN", "MAX")+"("+distinct+"%s)", arg(k))
 	default:
 		c = call(kBool, false, pick(g, "BOOL_AND", "BOOL_OR")+"(%s)", arg(kBool))
 	}
@@ -196,10 +191,9 @@ func (g *generator) aggregate(s scope, changes bool) column {
 func (g *generator) union(depth int) genQuery {
 	a := g.query(depth)
 	parts := []string{a.text}
-	out, changes := a.columns, a.changes
+	out := a.columns
 	for range 1 + g.IntN(2) {
-		with, from, s, ch := g.from(depth)
-		changes = changes || ch
+		with, from, s := g.from(depth)
 		items := make([]column, len(a.columns))
 		for i, c := range a.columns {
 			items[i] = g.expr(s, c.kind, g.IntN(2), !c.rough)
@@ -217,7 +211,7 @@ func (g *generator) union(depth int) genQuery {
 	if strings.HasPrefix(parts[0], "WITH") {
 		parts[0] = "SELECT * FROM (" + parts[0] + postgresOnly + ") AS u"
 	}
-	return genQuery{strings.Join(parts, " UNION ALL "), out, changes}
+	return genQuery{strings.Join(parts, " UNION ALL "), out}
 }
 
 // near compares two numbers of which one may be rounded elsewhere.

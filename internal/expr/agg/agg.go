@@ -46,4 +46,10 @@ type Func struct {
 	Resolve func(args []types.Type) (want []types.Type, result types.Type, ok bool)
 	// New returns the kernel for resolved argument types.
 	New func(args []types.Type, result types.Type) Accumulator
+	// Changing returns the kernel over rows that may be taken back, where New's does not
+	// retract.
+	Changing func(args []types.Type, result types.Type) Accumulator
+	// Extreme is -1 for MIN and 1 for MAX. Over rows that may be taken back their kernel
+	// keeps nothing: the operator keeps the values of the group and finds the extreme.
+	Extreme int
 }

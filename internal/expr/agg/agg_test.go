@@ -316,52 +316,6 @@ func TestFloatEdges(t *testing.T) {
 	}
 }
 
-// TestSpread: exact answers, rounded to 16 digits after the point; doubles as PostgreSQL.
-func TestSpread(t *testing.T) {
-	dec := types.TDecimal(10, 2)
-	for _, c := range []struct {
-		fn   string
-		typ  types.Type
-		in   []types.Value
-		want string
-	}{
-		{"var_pop", types.TInt, ints(types.TInt, 1, 2, 4), "1.5555555555555556"},
-		{"var_samp", types.TInt, ints(types.TInt, 1, 2, 4), "2.3333333333333333"},
-		{"stddev_pop", types.TInt, ints(types.TInt, 1, 2, 4), "1.2472191289246471"},
-		{"stddev", types.TInt, ints(types.TInt, 1, 2, 4), "1.5275252316519467"},
-		{"variance", types.TInt, ints(types.TInt, 7), "-"},
-		{"var_pop", types.TInt, ints(types.TInt, 7), "0.0000000000000000"},
-		{"var_pop", types.TBigInt, ints(types.TBigInt, 4_000_000_000, -4_000_000_000), "16000000000000000000.0000000000000000"},
-		{"stddev_pop", types.TBigInt, ints(types.TBigInt, math.MaxInt64, -math.MaxInt64), "9223372036854775807.0000000000000000"},
-		{"var_samp", dec, []types.Value{types.DecimalValue(dec, types.I128(150)), types.DecimalValue(dec, types.I128(-25))}, "1.5312500000000000"},
-		{"var_pop", types.TDouble, floats(1e9+1, 1e9+2, 1e9+4), "1.5555555555555556"},
-		{"stddev_samp", types.TDouble, floats(2, 4), "1.4142135623730951"},
-		{"stddev_samp", types.TDouble, floats(2), "-"},
-		{"var_pop", types.TDouble, floats(math.Inf(1)), "NaN"},
-		{"var_pop", types.TDouble, floats(2), "0"},
-	} {
-		v, errs := run(t, c.fn, c.typ, c.in...)
-		if got := interp.FormatValue(v); got != c.want || len(errs.List) != 0 {
-			t.Errorf("%s %v: %s %v, want %s", c.fn, c.in, got, errs.List, c.want)
-		}
-	}
-	k := newKernel(t, "var_pop", types.TInt)
-	id, other := k.store.Alloc(), k.store.Alloc()
-	k.acc.Update(k.store, 1, []uint32{id, other, id, id}, vector(types.TInt, ints(types.TInt, -5, 2, 1, -5)...), nil, []int8{1, 1, 1, -1})
-	k.acc.Update(k.store, 1, []uint32{other}, vector(types.TInt, ints(types.TInt, 4)...), nil, nil)
-	k.acc.Merge(k.store, 1, id, k.store, 1, other)
-	if got, _ := k.emit(id); interp.FormatValue(got[0]) != "1.5555555555555556" {
-		t.Errorf("after taking back and merging: %s", interp.FormatValue(got[0]))
-	}
-	f := newKernel(t, "var_pop", types.TDouble)
-	id, other = f.store.Alloc(), f.store.Alloc()
-	f.acc.Update(f.store, 1, []uint32{id, other, other}, vector(types.TDouble, floats(1, 2, 4)...), nil, nil)
-	f.acc.Merge(f.store, 1, id, f.store, 1, other)
-	if got, _ := f.emit(id); math.Abs(got[0].F-14.0/9) > 1e-15 {
-		t.Errorf("after merging: %v", got[0].F)
-	}
-}
-
 func TestBool(t *testing.T) {
 	k, o := newKernel(t, "bool_and", types.TBool), newKernel(t, "bool_or", types.TBool)
 	for _, k := range []*kernel{k, o} {

@@ -28,6 +28,18 @@ func newExtreme(t types.Type, least bool) Accumulator {
 	}
 }
 
+func newKept([]types.Type, types.Type) Accumulator { return kept{} }
+
+// kept is MIN and MAX where the operator keeps the values of the group.
+type kept struct{}
+
+func (kept) Words() int                                                      { return 0 }
+func (kept) Heaps() []int                                                    { return nil }
+func (kept) Retracts() bool                                                  { return true }
+func (kept) Update(*cell.Store, int, []uint32, *vec.Vector, []int32, []int8) {}
+func (kept) Merge(*cell.Store, int, uint32, *cell.Store, int, uint32)        {}
+func (kept) Emit(*cell.Store, int, []uint32, *vec.Vector, *expr.RowErrors)   {}
+
 // noRetract is what the MIN and MAX kernels share. Word 0 of each is 1 once there
 // is a value; the value follows. The greatest value does not say which is the
 // greatest without it, so none of them takes rows back.

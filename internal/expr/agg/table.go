@@ -31,42 +31,42 @@ func Functions() []Func {
 		{
 			Name: "min", Doc: "least non-NULL argument; text compares by code point",
 			Example: "MIN(price)",
-			Resolve: resolveMinMax, New: newMin,
+			Resolve: resolveMinMax, New: newMin, Changing: newKept, Extreme: -1,
 		},
 		{
 			Name: "max", Doc: "greatest non-NULL argument; text compares by code point",
 			Example: "MAX(price)",
-			Resolve: resolveMinMax, New: newMax,
+			Resolve: resolveMinMax, New: newMax, Changing: newKept, Extreme: 1,
 		},
 		{
 			Name: "var_pop", Doc: "variance of the non-NULL arguments as the whole population",
 			Example: "VAR_POP(price)",
-			Resolve: resolveAvg, New: spread{sample: false, root: false}.make,
+			Resolve: resolveAvg, New: spread{sample: false, root: false}.make, Changing: spread{sample: false, root: false}.makeChanging,
 		},
 		{
 			Name: "var_samp", Doc: "variance of the non-NULL arguments as a sample; NULL for one",
 			Example: "VAR_SAMP(price)",
-			Resolve: resolveAvg, New: spread{sample: true, root: false}.make,
+			Resolve: resolveAvg, New: spread{sample: true, root: false}.make, Changing: spread{sample: true, root: false}.makeChanging,
 		},
 		{
 			Name: "variance", Doc: "variance of the non-NULL arguments as a sample; NULL for one",
 			Example: "VARIANCE(price)",
-			Resolve: resolveAvg, New: spread{sample: true, root: false}.make,
+			Resolve: resolveAvg, New: spread{sample: true, root: false}.make, Changing: spread{sample: true, root: false}.makeChanging,
 		},
 		{
 			Name: "stddev_pop", Doc: "standard deviation of the non-NULL arguments as the whole population",
 			Example: "STDDEV_POP(price)",
-			Resolve: resolveAvg, New: spread{sample: false, root: true}.make,
+			Resolve: resolveAvg, New: spread{sample: false, root: true}.make, Changing: spread{sample: false, root: true}.makeChanging,
 		},
 		{
 			Name: "stddev_samp", Doc: "standard deviation of the non-NULL arguments as a sample; NULL for one",
 			Example: "STDDEV_SAMP(price)",
-			Resolve: resolveAvg, New: spread{sample: true, root: true}.make,
+			Resolve: resolveAvg, New: spread{sample: true, root: true}.make, Changing: spread{sample: true, root: true}.makeChanging,
 		},
 		{
 			Name: "stddev", Doc: "standard deviation of the non-NULL arguments as a sample; NULL for one",
 			Example: "STDDEV(price)",
-			Resolve: resolveAvg, New: spread{sample: true, root: true}.make,
+			Resolve: resolveAvg, New: spread{sample: true, root: true}.make, Changing: spread{sample: true, root: true}.makeChanging,
 		},
 		{
 			Name: "bool_and", Doc: "true if every non-NULL argument is true",
