@@ -1,6 +1,7 @@
 // Package nats connects tables to NATS JetStream: a stream is read by sequence with
-// the position in the checkpoint, and written either early with acknowledgements or
-// epoch by epoch in atomic batches that end in a marker.
+// the position in the checkpoint, acknowledged behind it where the stream forgets what
+// was read, and written either early with acknowledgements or epoch by epoch in atomic
+// batches that end in a marker.
 package nats
 
 import (
@@ -30,12 +31,12 @@ const (
 // Connector is the descriptor of the connector "nats".
 var Connector = connectors.Connector{
 	Name: "nats",
-	Doc:  "A NATS JetStream stream, read by sequence without acknowledgements and written early or in atomic batches.",
+	Doc:  "A NATS JetStream stream, read by sequence with the position in the checkpoint, and written early or in atomic batches. Work queues and interest streams are acknowledged once a checkpoint covers what was read",
 	Options: []connectors.Option{
 		{Name: "url", Aliases: []string{"servers", "server_url"}, Type: connectors.OptSecret, Doc: "server, or several with commas between them; the embedded server or --nats when not given"},
 		{Name: "stream", Aliases: []string{"stream_name"}, Type: connectors.OptString, Doc: "name of the stream; found by the subject when not given"},
 		{Name: "subject", Aliases: []string{"subjects"}, Type: connectors.OptString, Doc: "source: which subjects to read, all of the stream when not given, names in braces are columns, and metadata \"token.<name>\"; sink: where rows go, names in braces are columns"},
-		{Name: "start", Type: connectors.OptString, Default: "earliest", Doc: "earliest, latest, sequence:N or time:RFC3339; where the first run begins"},
+		{Name: "start", Type: connectors.OptString, Default: "earliest", Doc: "earliest, latest, sequence:N or time:RFC3339; where the first run begins; a work queue has earliest only"},
 		{Name: "end", Type: connectors.OptString, Default: "none", Doc: "none, now, sequence:N or time:RFC3339; a table with an end is bounded"},
 		{Name: "on.gap", Type: connectors.OptEnum, Enum: []string{"fail", "warn"}, Default: "fail", Doc: "what to do when messages that a position needs are gone"},
 		{Name: "delivery", Type: connectors.OptEnum, Enum: []string{atLeastOnce, exactlyOnce}, Default: atLeastOnce, Doc: "guarantee of the sink"},
