@@ -26,6 +26,9 @@ func (a *attempt) watch(e edge, sender, receiver int) *watched {
 	lane := stream.Lane{Job: a.job, Attempt: a.n, Sender: sender, Receiver: receiver}
 	if m := a.restored; m != nil {
 		lane.Since = m.Epoch
+		if a.carry != nil {
+			lane.Since = 0 // other edges
+		}
 		if !m.Finished {
 			lane.SinceAttempt = m.Attempt
 		}

@@ -10,6 +10,7 @@ type Lane struct {
 	Sender, Receiver int
 	// Since is the checkpoint that the attempt began with, 0 for none, and SinceAttempt the
 	// attempt that made it; 0 when that had finished, for what its end let go comes again.
+	// Of a savepoint, or of another plan, only the attempt is known.
 	Since        Epoch
 	SinceAttempt uint64
 }

@@ -114,6 +114,7 @@ func (e *Edges) Watch(from, to *plan.Node, input int, at stream.Lane) stream.Wat
 func (e *Edges) restored(p place, at stream.Lane) *before {
 	b := &before{since: at.Since, base: relation{}, left: relation{}}
 	if at.Since == 0 {
+		b.unknown = at.SinceAttempt > 0
 		return b
 	}
 	p.attempt = at.SinceAttempt

@@ -75,7 +75,7 @@ var upgrades = []upgradeCase{
 func (w *world) openAt(parallelism int, settings map[string]string) *engine.Engine {
 	w.t.Helper()
 	e, err := engine.Open(context.Background(), engine.Options{DataDir: w.dir, Parallelism: parallelism, Settings: settings,
-		Log: slog.New(slog.NewTextHandler(w.log, nil))})
+		Log: slog.New(slog.NewTextHandler(w.log, nil)), WatchEdge: w.edges.Watch})
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -33,7 +33,10 @@ type world struct {
 	pg   *pgtest.Server
 	db   *sql.DB
 	dir  string
-	log  *lines
+	// natsDir is where the NATS server keeps its streams.
+	natsDir string
+	files   string // of a cell of the restore matrix
+	log     *lines
 	// edges are those of the jobs in dir.
 	edges *opcheck.Edges
 }
@@ -59,9 +62,9 @@ func (l *lines) String() string {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	t.Parallel()
-	w := &world{t: t, pg: pgtest.Start(t), dir: t.TempDir(), log: &lines{}, edges: new(opcheck.Edges)}
+	w := &world{t: t, pg: pgtest.Start(t), dir: t.TempDir(), natsDir: t.TempDir(), log: &lines{}, edges: new(opcheck.Edges)}
 	var err error
-	if w.nats, err = embedded.Start(t.TempDir(), embedded.Options{NoSync: true}); err != nil {
+	if w.nats, err = embedded.Start(w.natsDir, embedded.Options{NoSync: true}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { w.nats.Shutdown() })
