@@ -18,6 +18,7 @@ import (
 
 	"github.com/streamsql/streamsql/checkpoint"
 	"github.com/streamsql/streamsql/internal/crashpoint"
+	"github.com/streamsql/streamsql/internal/flock"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 )
 
@@ -34,6 +35,9 @@ var _ checkpoint.Store = (*Store)(nil)
 // temporary files of processes that died, and syncs the directories: what can be
 // seen is durable, even if its maker died before saying so.
 func Open(dir string) (*Store, error) {
+	if err := flock.Supported(); err != nil {
+		return nil, sqlerr.New(sqlerr.CodeNotSupported, 0, "directory %q cannot be used: %v", dir, err)
+	}
 	root, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, failed(err, "open directory %q", dir)

@@ -7,7 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
+
+	"github.com/streamsql/streamsql/internal/flock"
 )
 
 // The footer of a file: the length of the bytes before it u64, their CRC-32C u32,
@@ -48,7 +49,7 @@ func writeTemp(dir string, data []byte) (*temp, error) {
 	}
 	t := &temp{file: f, path: f.Name()}
 	for _, step := range []func() error{
-		func() error { return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) },
+		func() error { return flock.Lock(f) },
 		func() error { _, err := f.Write(data); return err },
 		func() error { _, err := f.Write(footer(data)); return err },
 		f.Sync,
@@ -82,8 +83,8 @@ func collectTemp(dir string) error {
 		if err != nil {
 			return err
 		}
-		err = nil
-		if syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
+		var dead bool
+		if dead, err = flock.TryLock(f); dead {
 			err = os.Remove(path)
 		}
 		f.Close()

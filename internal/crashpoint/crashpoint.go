@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
-	"syscall"
 
 	"github.com/streamsql/streamsql/internal/sqlerr"
 )
@@ -66,7 +65,7 @@ func Here(name string) {
 // kill ends the process as the kernel would, and does not return.
 func kill() {
 	for {
-		if err := syscall.Kill(os.Getpid(), syscall.SIGKILL); err != nil {
+		if self, err := os.FindProcess(os.Getpid()); err != nil || self.Kill() != nil {
 			os.Exit(137)
 		}
 		select {}

@@ -3,14 +3,13 @@
 package embedded
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 
+	"github.com/streamsql/streamsql/internal/flock"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 )
 
@@ -110,12 +109,12 @@ func acquire(dir string) (*os.File, error) {
 	if err != nil {
 		return nil, sqlerr.New(sqlerr.CodeOption, 0, "cannot open the lock file of the embedded server: %v", err)
 	}
-	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	if err == nil {
+	ok, err := flock.TryLock(f)
+	if ok {
 		return f, nil
 	}
 	f.Close()
-	if errors.Is(err, syscall.EWOULDBLOCK) {
+	if err == nil {
 		return nil, sqlerr.New(sqlerr.CodeNotReady, 0, "the directory %q is in use by another streamsql", dir).
 			WithHint("Stop the other process, use another data directory, or connect to its server by URL.")
 	}
