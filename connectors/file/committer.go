@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"syscall"
 
 	"github.com/streamsql/streamsql/connectors"
+	"github.com/streamsql/streamsql/internal/flock"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/internal/stream"
 )
@@ -25,6 +25,8 @@ type fence struct {
 	Attempt  uint64       `json:"attempt"`
 	Epoch    stream.Epoch `json:"epoch"`
 	Checksum string       `json:"checksum,omitempty"`
+	// Free: the job has ended well, and another may have the directory.
+	Free bool `json:"free,omitempty"`
 }
 
 // committer makes the files of an epoch visible by renaming them. The renames of one
@@ -55,13 +57,7 @@ func (c *committer) locked(f func(fence) error) error {
 		return failed("open file \""+name+"\"", err)
 	}
 	defer l.Close()
-	for {
-		err = syscall.Flock(int(l.Fd()), syscall.LOCK_EX)
-		if err != syscall.EINTR {
-			break
-		}
-	}
-	if err != nil {
+	if err := flock.Lock(l); err != nil {
 		return failed("lock file \""+name+"\"", err)
 	}
 	now, err := c.read()
@@ -117,13 +113,16 @@ func (c *committer) Fence(context.Context) (connectors.Fence, error) {
 	return connectors.Fence{Known: f.Job != "", Job: f.Job, Attempt: f.Attempt, Epoch: f.Epoch, Checksum: f.Checksum}, err
 }
 
-// Acquire implements connectors.Committer. It removes what earlier attempts were still
-// writing.
+// Acquire implements connectors.Committer. It makes the directory when it is missing and
+// removes what earlier attempts were still writing. Refused, it leaves nothing.
 func (c *committer) Acquire(_ context.Context, _ []connectors.Sink, takeOver bool) error {
+	if err := makeDir(c.k.dir); err != nil {
+		return err
+	}
 	return c.locked(func(f fence) error {
 		switch {
 		case f.Job == "":
-		case f.Job != c.job && !takeOver:
+		case f.Job != c.job && !f.Free && !takeOver:
 			return sqlerr.New(sqlerr.CodeFenced, 0, "directory %q is written by another job", c.k.dir).
 				WithDetail("That job is %q, it committed epoch %d.", f.Job, f.Epoch).
 				WithHint("Take the directory over with --take-over, or write to another.")
@@ -136,12 +135,23 @@ func (c *committer) Acquire(_ context.Context, _ []connectors.Sink, takeOver boo
 				return err
 			}
 		}
-		f.Job, f.Attempt = c.job, c.attempt
+		f.Job, f.Attempt, f.Free = c.job, c.attempt, false
 		if err := c.write(f); err != nil {
 			return err
 		}
 		_, err := c.sweep(c.job, func(h hidden) bool { return h.epoch == 0 && h.attempt < c.attempt })
 		return err
+	})
+}
+
+// Relinquish implements connectors.Relinquisher.
+func (c *committer) Relinquish(context.Context) error {
+	return c.locked(func(f fence) error {
+		if f.Job != c.job || f.Attempt != c.attempt {
+			return c.fenced()
+		}
+		f.Free = true
+		return c.write(f)
 	})
 }
 

@@ -3,6 +3,7 @@ package file
 import (
 	"encoding/json"
 	"hash/crc32"
+	"io"
 	"os"
 
 	"github.com/streamsql/streamsql/connectors"
@@ -14,29 +15,55 @@ type position struct {
 	Files []mark `json:"files"`
 }
 
-// mark is the place in one file. Offset counts uncompressed bytes. Len and Sum are the
-// length and checksum (CRC-32C) of the bytes before Offset, by which a file that was
-// written anew is told from one that has grown.
+// mark is the place in one file. Offset counts uncompressed bytes. Head and Tail are
+// checksums of its first bytes and of those before Offset, by which a file that was
+// written anew is told from one that has grown, and a renamed or copied one found.
 type mark struct {
 	Path   string `json:"path"`
 	Offset int64  `json:"offset"`
-	Len    int    `json:"len,omitempty"`
-	Sum    uint32 `json:"sum,omitempty"`
-	// Ended: a bounded read has read the file whole, up to a last line without its end.
-	Ended bool `json:"ended,omitempty"`
+	identity
+	HeadLen int    `json:"head_len,omitempty"`
+	Head    uint32 `json:"head,omitempty"`
+	TailLen int    `json:"len,omitempty"`
+	Tail    uint32 `json:"sum,omitempty"`
+	// Ended: the file was read whole, up to a last line without its end. While following,
+	// Size is what it had then.
+	Ended bool  `json:"ended,omitempty"`
+	Size  int64 `json:"size,omitempty"`
+	// Done: all was read, and nobody writes to the file any more as far as can be seen:
+	// when it is gone, no row is.
+	Done bool `json:"done,omitempty"`
 }
 
-// maxTail bounds the bytes that Sum covers.
-const maxTail = 4 << 10
+// identity is what a file keeps when it is renamed. Another file may have it later.
+type identity struct {
+	Dev uint64 `json:"dev,omitempty"`
+	Ino uint64 `json:"ino,omitempty"`
+}
+
+const (
+	maxHead = 1 << 10
+	maxTail = 4 << 10
+)
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
+func sumOf(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
+
+// advance moves the mark behind n bytes, of which text is the end.
 func (m *mark) advance(text []byte, n int) {
 	m.Offset += int64(n)
-	if len(text) > maxTail {
-		text = text[len(text)-maxTail:]
+	text = text[max(0, len(text)-maxTail):]
+	m.TailLen, m.Tail = len(text), sumOf(text)
+}
+
+// begin adds to Head what was read of the file's beginning: text lies at byte at.
+func (m *mark) begin(text []byte, at int64) {
+	if more := int64(m.HeadLen) - at; m.HeadLen < maxHead && more >= 0 && more < int64(len(text)) {
+		text = text[more:min(int64(len(text)), maxHead-at)]
+		m.Head = crc32.Update(m.Head, castagnoli, text)
+		m.HeadLen += len(text)
 	}
-	m.Len, m.Sum = len(text), crc32.Checksum(text, castagnoli)
 }
 
 func (p position) encode() connectors.Position {
@@ -60,26 +87,57 @@ const resetHint = "Put the file back, or start the job anew with --fresh."
 
 // check compares an uncompressed file with the mark.
 func (m *mark) check(f *os.File, size int64) error {
-	if size < m.Offset {
-		return m.shorter(size, m.Offset)
+	if least := max(m.Offset, int64(m.HeadLen)); size < least {
+		return m.shorter(size, least)
 	}
-	if m.Len == 0 {
-		return nil
-	}
-	tail := make([]byte, m.Len)
-	if _, err := f.ReadAt(tail, m.Offset-int64(m.Len)); err != nil {
-		return unreadable(m.Path, err)
-	}
-	if crc32.Checksum(tail, castagnoli) != m.Sum {
-		return sqlerr.New(sqlerr.CodeGap, 0, "file %q has other content before byte %d than what was read", m.Path, m.Offset).
-			WithDetail("It was written anew.").WithHint(resetHint)
+	for _, part := range []struct {
+		at  int64
+		n   int
+		sum uint32
+	}{{0, m.HeadLen, m.Head}, {m.Offset - int64(m.TailLen), m.TailLen, m.Tail}} {
+		b := make([]byte, part.n)
+		if _, err := f.ReadAt(b, part.at); err != nil && part.n > 0 {
+			return unreadable(m.Path, err)
+		}
+		if sumOf(b) != part.sum {
+			return m.rewritten()
+		}
 	}
 	return nil
+}
+
+// checkStream compares the beginning of a file, read in one go, with the mark.
+func (m *mark) checkStream(in io.Reader) (bool, error) {
+	head := make([]byte, min(int64(m.HeadLen), m.Offset))
+	if _, err := io.ReadFull(in, head); err != nil {
+		return false, err
+	}
+	if len(head) == m.HeadLen && sumOf(head) != m.Head {
+		return false, nil
+	}
+	from := m.Offset - int64(m.TailLen)
+	tail := head[min(from, int64(len(head))):]
+	if _, err := io.CopyN(io.Discard, in, max(0, from-int64(len(head)))); err != nil {
+		return false, err
+	}
+	rest := make([]byte, m.TailLen-len(tail))
+	_, err := io.ReadFull(in, rest)
+	return sumOf(append(tail, rest...)) == m.Tail, err
 }
 
 func (m *mark) shorter(size, read int64) error {
 	return sqlerr.New(sqlerr.CodeGap, 0, "file %q has %d bytes, fewer than the %d that were read", m.Path, size, read).
 		WithDetail("It was cut or written anew.").WithHint(resetHint)
+}
+
+func (m *mark) rewritten() error {
+	return sqlerr.New(sqlerr.CodeGap, 0, "file %q has other content before byte %d than what was read", m.Path, m.Offset).
+		WithDetail("It was written anew.").WithHint(resetHint)
+}
+
+func (m *mark) gone() error {
+	return sqlerr.New(sqlerr.CodeGap, 0, "file %q is gone, of which %d bytes were read", m.Path, m.Offset).
+		WithDetail("Nothing that is in its directory begins with them.").WithHint(resetHint)
 }
 
 func unreadable(path string, err error) *sqlerr.Error {

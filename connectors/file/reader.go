@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"os"
 	"slices"
 	"strconv"
 	"time"
@@ -18,8 +17,6 @@ import (
 const (
 	chunkRows  = 1024
 	chunkBytes = 1 << 20
-	// poll is how often a followed path is looked at.
-	poll = 100 * time.Millisecond
 )
 
 // reader reads the files of a split in the order in which it found them.
@@ -33,9 +30,6 @@ type reader struct {
 
 // look adds files that are new, by name. One that is known already keeps its place.
 func (r *reader) look() error {
-	if r.src.follow {
-		r.files = slices.DeleteFunc(r.files, func(f *tail) bool { return f.mark.Ended })
-	}
 	found := []string{r.only}
 	if r.only == "" {
 		var err error
@@ -62,10 +56,6 @@ func (r *reader) openFile(f *tail) error {
 	if err := f.open(r.src.options["compression"]); err != nil {
 		return err
 	}
-	if r.src.follow && !f.plain {
-		f.close()
-		return sqlerr.NotSupported(0, "\"follow\" of compressed file \""+f.mark.Path+"\"")
-	}
 	f.header = !r.src.csv || r.src.options["csv.header"] != "true" || f.mark.Offset > 0
 	return nil
 }
@@ -77,7 +67,9 @@ func (r *reader) Next(ctx context.Context) (*connectors.Chunk, error) {
 			return nil, err
 		}
 		for _, f := range r.files {
-			if f.mark.Ended {
+			if ok, err := r.ready(f); err != nil {
+				return nil, err
+			} else if !ok {
 				continue
 			}
 			c, err := r.read(f)
@@ -92,19 +84,22 @@ func (r *reader) Next(ctx context.Context) (*connectors.Chunk, error) {
 			}
 			return nil, io.EOF
 		}
-		before := len(r.files)
-		if err := r.look(); err != nil {
+		found, err := r.watch()
+		if err != nil {
 			return nil, err
 		}
-		if len(r.files) > before {
+		if found {
 			continue
+		}
+		if c, err := r.retire(); c != nil || err != nil {
+			return c, err
 		}
 		if !r.caughtUp || !r.told {
 			r.caughtUp, r.told = true, true
 			return r.news(true), nil
 		}
 		select {
-		case <-time.After(poll):
+		case <-time.After(r.src.poll):
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
@@ -119,6 +114,7 @@ func (r *reader) pos() position {
 	p := position{Files: make([]mark, len(r.files))}
 	for i, f := range r.files {
 		p.Files[i] = f.mark
+		p.Files[i].Done = r.src.follow && f.done()
 	}
 	return p
 }
@@ -129,7 +125,7 @@ func (r *reader) read(f *tail) (*connectors.Chunk, error) {
 		return nil, err
 	}
 	for {
-		last := f.atEOF && !r.src.follow
+		last := f.atEOF && !(r.src.follow && f.plain)
 		if !f.header {
 			h, err := r.readHeader(f)
 			if err != nil {
@@ -149,50 +145,20 @@ func (r *reader) read(f *tail) (*connectors.Chunk, error) {
 			}
 		}
 		if last {
-			f.mark.Ended = true
-			f.close()
-			return nil, nil
+			return nil, f.finish()
 		}
 		if err := f.unchanged(); err != nil {
-			return nil, err
+			return nil, r.rewritten(f, err)
 		}
 		more, err := f.fill()
 		if err != nil {
 			return nil, err
 		}
-		if !more && f.atEOF && r.src.follow {
-			return r.atEnd(f)
+		if !more && f.atEOF && r.src.follow && f.plain {
+			f.atEOF, f.quiet = false, true
+			return nil, nil
 		}
 	}
-}
-
-// atEnd looks whether the file at the end of what is there is still the one of its path.
-func (r *reader) atEnd(f *tail) (*connectors.Chunk, error) {
-	f.atEOF, f.quiet = false, true
-	open, err := f.f.Stat()
-	if err != nil {
-		return nil, unreadable(f.mark.Path, err)
-	}
-	now, err := os.Stat(f.mark.Path)
-	gone := os.IsNotExist(err)
-	if err != nil && !gone {
-		return nil, unreadable(f.mark.Path, err)
-	}
-	if !gone && os.SameFile(open, now) || open.Size() != f.taken() {
-		return nil, nil
-	}
-	// Renamed or removed: what is left is the last line, and the path may be of a new file.
-	c, err := r.lines(f, true)
-	f.close()
-	if gone {
-		f.mark.Ended = true
-	} else {
-		*f = tail{mark: mark{Path: f.mark.Path}}
-	}
-	if c != nil {
-		c.Pos = r.pos().encode()
-	}
-	return c, err
 }
 
 // lines makes a chunk of the whole lines that are there, nil when there are none.

@@ -2,9 +2,11 @@ package file
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/streamsql/streamsql/connectors"
@@ -74,18 +76,26 @@ func openSink(_ context.Context, c connectors.Config) (connectors.Sink, error) {
 	return k, nil
 }
 
-// Check implements connectors.Sink: the directory is made when it is missing and has to
-// take files.
+// Check implements connectors.Sink: the directory has to take files, or the one in which
+// it will be made. It leaves nothing behind.
 func (k *sink) Check(context.Context) error {
 	if k.format.Check != nil {
 		if err := k.format.Check(k.cols, k.options); err != nil {
 			return err
 		}
 	}
-	if err := os.MkdirAll(k.dir, 0o755); err != nil {
-		return sqlerr.New(sqlerr.CodeSchema, 0, "directory %q cannot be made: %v", k.dir, err)
+	dir := k.dir
+	for {
+		info, err := os.Stat(dir)
+		if err == nil && !info.IsDir() || errors.Is(err, syscall.ENOTDIR) {
+			return sqlerr.New(sqlerr.CodeSchema, 0, "directory %q cannot be made: %q is a file", k.dir, dir)
+		}
+		if !os.IsNotExist(err) || dir == filepath.Dir(dir) {
+			break
+		}
+		dir = filepath.Dir(dir)
 	}
-	f, err := os.CreateTemp(k.dir, hiddenPrefix+"check-*")
+	f, err := os.CreateTemp(dir, hiddenPrefix+"check-*")
 	if err != nil {
 		return sqlerr.New(sqlerr.CodeAuth, 0, "directory %q cannot be written: %v", k.dir, err)
 	}
@@ -102,6 +112,23 @@ func (k *sink) Close() error { return nil }
 // failed is the error of a write: the job starts again from its checkpoint.
 func failed(act string, err error) error {
 	return sqlerr.Externalf(sqlerr.CodeNotReady, err, "cannot %s", act)
+}
+
+// makeDir makes a directory and those above it, durably.
+func makeDir(dir string) error {
+	if info, err := os.Stat(dir); err == nil && info.IsDir() {
+		return nil
+	}
+	above := filepath.Dir(dir)
+	if above != dir {
+		if err := makeDir(above); err != nil {
+			return err
+		}
+	}
+	if err := os.Mkdir(dir, 0o755); err != nil && !os.IsExist(err) {
+		return failed("make directory \""+dir+"\"", err)
+	}
+	return syncDir(above)
 }
 
 // syncDir makes the names of a directory durable.

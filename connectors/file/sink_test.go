@@ -225,6 +225,66 @@ func TestSinkZombieAndOtherJob(t *testing.T) {
 	mustCode(t, next.Commit(context.Background(), id(2, 2), nil), sqlerr.CodeFenced)
 }
 
+// A job that has ended well leaves its directory to the next, and can go on itself while
+// nobody has come.
+func TestSinkGivesUpItsDirectory(t *testing.T) {
+	dir := t.TempDir()
+	ctx := context.Background()
+	first, err := committerOf(t, openOut(t, "csv", dir), "job-1", 1, false)
+	must(t, err)
+	k := openOut(t, "csv", dir)
+	tok, err := write(t, k, 1, 1, 0, 1)
+	must(t, err)
+	must(t, first.Commit(ctx, id(1, 1), []connectors.Part{{Sink: k, Tokens: [][]byte{tok}}}))
+	must(t, first.(connectors.Relinquisher).Relinquish(ctx))
+	again, err := committerOf(t, k, "job-1", 2, false)
+	must(t, err)
+	f, err := again.Fence(ctx)
+	must(t, err)
+	if f.Epoch != 1 {
+		t.Fatalf("the fence forgot its epoch: %+v", f)
+	}
+	mustCode(t, first.(connectors.Relinquisher).Relinquish(ctx), sqlerr.CodeFenced)
+	_, err = committerOf(t, k, "job-2", 1, false)
+	mustCode(t, err, sqlerr.CodeFenced)
+	must(t, again.(connectors.Relinquisher).Relinquish(ctx))
+	other, err := committerOf(t, k, "job-2", 1, false)
+	must(t, err)
+	if f, err = other.Fence(ctx); err != nil || f.Job != "job-2" || f.Epoch != 0 {
+		t.Fatalf("fence %+v, %v", f, err)
+	}
+	_, err = committerOf(t, k, "job-1", 3, false)
+	mustCode(t, err, sqlerr.CodeFenced)
+	_, err = committerOf(t, k, "job-1", 3, true)
+	must(t, err)
+	if got := strings.Join(seen(t, dir), "|"); got != "0,n0" {
+		t.Fatalf("visible: %q", got)
+	}
+}
+
+// A check and a start that is refused leave nothing behind.
+func TestSinkLeavesNoTrace(t *testing.T) {
+	above := t.TempDir()
+	dir := filepath.Join(above, "made", "below")
+	k := openOut(t, "csv", dir)
+	if list, err := os.ReadDir(above); err != nil || len(list) != 0 {
+		t.Fatalf("after the check: %v, %v", list, err)
+	}
+	_, err := committerOf(t, k, "job-1", 1, false)
+	must(t, err)
+	before, err := os.ReadDir(dir)
+	must(t, err)
+	fence, err := os.ReadFile(filepath.Join(dir, fenceName))
+	must(t, err)
+	_, err = committerOf(t, openOut(t, "csv", dir), "job-2", 1, false)
+	mustCode(t, err, sqlerr.CodeFenced)
+	after, err := os.ReadDir(dir)
+	must(t, err)
+	if now, err := os.ReadFile(filepath.Join(dir, fenceName)); err != nil || string(now) != string(fence) || len(after) != len(before) {
+		t.Fatalf("the refused start left %v, fence %s", after, now)
+	}
+}
+
 func TestSinkRefuses(t *testing.T) {
 	dir := t.TempDir()
 	k := openOut(t, "csv", dir)

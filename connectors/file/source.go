@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/streamsql/streamsql/connectors"
 	"github.com/streamsql/streamsql/connectors/format"
@@ -25,6 +26,8 @@ type source struct {
 	fields []string
 	wanted []string
 	follow bool
+
+	poll, settle, idle time.Duration // pollTime, copyTime and outOfUse
 }
 
 // openSource lists the files. With csv.header it reads the header of the first and sets
@@ -35,7 +38,8 @@ func openSource(_ context.Context, c connectors.Config) (connectors.Source, erro
 		return nil, err
 	}
 	s := &source{path: c.Options["path"], options: c.Options, csv: c.Format == "csv", json: c.Format == "json",
-		fields: c.Fields, wanted: c.Meta, follow: c.Options["follow"] == "true"}
+		fields: c.Fields, wanted: c.Meta, follow: c.Options["follow"] == "true",
+		poll: pollTime, settle: copyTime, idle: outOfUse}
 	for _, m := range c.Meta {
 		if m != metaPath && m != metaOffset {
 			return nil, sqlerr.New(sqlerr.CodeUndefinedColumn, 0, "connector \"file\" has no metadata %q", m).
@@ -158,6 +162,9 @@ func (s *source) Open(_ context.Context, split connectors.Split, at connectors.P
 		for _, m := range p.Files {
 			r.files = append(r.files, &tail{mark: m})
 		}
+	}
+	if s.follow {
+		return r, r.startFollowing(at == nil)
 	}
 	if perFile(s.options) {
 		r.only = split.ID

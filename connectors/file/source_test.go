@@ -59,6 +59,7 @@ func config(format string, kv ...string) connectors.Config {
 // reading is one split and what was read of it.
 type reading struct {
 	t    testing.TB
+	src  *source
 	r    connectors.Reader
 	pos  connectors.Position
 	last *connectors.Chunk
@@ -71,6 +72,8 @@ func open(t testing.TB, c connectors.Config, split int, pos connectors.Position)
 	if err != nil {
 		return nil, err
 	}
+	src := s.(*source)
+	src.poll, src.settle, src.idle = 2*time.Millisecond, 20*time.Millisecond, time.Hour
 	splits, err := s.Splits(context.Background())
 	must(t, err)
 	if split >= len(splits) {
@@ -81,7 +84,7 @@ func open(t testing.TB, c connectors.Config, split int, pos connectors.Position)
 		return nil, err
 	}
 	t.Cleanup(func() { r.Close() })
-	return &reading{t: t, r: r, pos: pos}, nil
+	return &reading{t: t, src: src, r: r, pos: pos}, nil
 }
 
 func (rd *reading) next(d time.Duration) error {
@@ -122,7 +125,7 @@ func (rd *reading) quiet() {
 	rd.t.Helper()
 	before := len(rd.got)
 	for {
-		err := rd.next(3 * poll)
+		err := rd.next(20 * rd.src.poll)
 		if errors.Is(err, context.DeadlineExceeded) {
 			break
 		}
@@ -269,7 +272,9 @@ func TestFollow(t *testing.T) {
 	again.quiet()
 	must(t, os.Rename(a, filepath.Join(dir, ".rotated")))
 	put(t, a, "6\n")
-	again.until("4|b2|5|6")
+	again.until("4|b2|6")
+	again.src.idle = 0
+	again.until("4|b2|6|5")
 }
 
 func TestCutOrRewritten(t *testing.T) {

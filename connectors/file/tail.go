@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
@@ -33,6 +34,15 @@ type tail struct {
 	atEOF  bool
 	quiet  bool // all was read when it was looked at last
 	header bool // the header was read or there is none
+
+	// What follow needs.
+	cleared bool      // it is no copy of another
+	waiting int64     // the size since which it is waited whether it is one
+	since   time.Time // of waiting
+	listed  bool      // it is one of the files of the path
+	moved   time.Time // when its name was seen to be another's or nobody's, zero for never
+	active  time.Time // when bytes came last
+	written time.Time // when it was written last
 }
 
 // open opens the file and goes to the mark.
@@ -40,20 +50,19 @@ func (t *tail) open(compression string) error {
 	f, err := os.Open(t.mark.Path)
 	if err != nil {
 		if os.IsNotExist(err) && t.mark.Offset > 0 {
-			return sqlerr.New(sqlerr.CodeGap, 0, "file %q is gone, of which %d bytes were read", t.mark.Path, t.mark.Offset).WithHint(resetHint)
+			return t.mark.gone()
 		}
 		return unreadable(t.mark.Path, err)
 	}
-	t.f, t.in, t.plain = f, f, true
-	if compression == "auto" || compression == "" {
-		switch {
-		case strings.HasSuffix(t.mark.Path, ".gz"):
-			compression = "gzip"
-		case strings.HasSuffix(t.mark.Path, ".zst"):
-			compression = "zstd"
-		}
+	t.f, t.in, t.plain, t.active = f, f, true, time.Now()
+	info, err := f.Stat()
+	if err != nil {
+		err = unreadable(t.mark.Path, err)
+	} else {
+		t.mark.identity, _ = identityOf(info)
+		t.written = info.ModTime()
+		err = t.uncompress(compression)
 	}
-	err = t.uncompress(compression)
 	if err == nil {
 		err = t.seek()
 	}
@@ -63,8 +72,21 @@ func (t *tail) open(compression string) error {
 	return err
 }
 
+// compressed tells how a file is compressed, "none" for not.
+func compressed(path, compression string) string {
+	switch {
+	case compression != "auto" && compression != "":
+		return compression
+	case strings.HasSuffix(path, ".gz"):
+		return "gzip"
+	case strings.HasSuffix(path, ".zst"):
+		return "zstd"
+	}
+	return "none"
+}
+
 func (t *tail) uncompress(compression string) error {
-	switch compression {
+	switch compressed(t.mark.Path, compression) {
 	case "gzip":
 		z, err := gzip.NewReader(t.f)
 		if err != nil {
@@ -123,8 +145,13 @@ func (t *tail) fill() (bool, error) {
 		copy(nb, rest)
 		t.block, t.start = nb, 0
 	}
+	at := t.taken()
 	n, err := t.in.Read(t.block[len(t.block):cap(t.block)])
 	t.block = t.block[:len(t.block)+n]
+	if n > 0 {
+		t.mark.begin(t.block[len(t.block)-n:], at)
+		t.active = time.Now()
+	}
 	t.atEOF = errors.Is(err, io.EOF)
 	switch {
 	case err == nil || t.atEOF:
@@ -148,6 +175,7 @@ func (t *tail) unchanged() error {
 	if err != nil {
 		return unreadable(t.mark.Path, err)
 	}
+	t.written = info.ModTime()
 	if info.Size() < t.taken() {
 		return t.mark.shorter(info.Size(), t.taken())
 	}
