@@ -172,10 +172,14 @@ func negKernel(t types.Type) impl {
 			return a[0].I128[i].Neg(), true
 		}), cost: 2}
 	case types.PInterval:
-		return impl{run: rowInterval(func(_ *kctx, a []*vec.Vector, i int, _ *vec.Vector) (types.IntervalValue, bool) {
+		return impl{run: rowInterval(func(k *kctx, a []*vec.Vector, i int, out *vec.Vector) (types.IntervalValue, bool) {
 			x := a[0].Iv[i]
+			if x.Months == math.MinInt32 || x.Days == math.MinInt32 || x.Micros == math.MinInt64 {
+				k.fail(out, i, sqlerr.CodeDatetimeOverflow, "interval out of range")
+				return x, false
+			}
 			return types.IntervalValue{Months: -x.Months, Days: -x.Days, Micros: -x.Micros}, true
-		}), cost: 2}
+		}), raises: true, cost: 2}
 	}
 	return impl{run: rowInt(func(k *kctx, a []*vec.Vector, i int, out *vec.Vector) (int64, bool) {
 		x := a[0].I64[i]

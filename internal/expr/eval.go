@@ -120,7 +120,7 @@ func (p *Program) result(f *frame, n *node) *vec.Vector {
 		return v.Retain()
 	case n.op == opRetype:
 		inner := n
-		for inner.op == opRetype {
+		for inner.op == opRetype && !inner.state(f).own {
 			inner = inner.args[0]
 		}
 		if ist := inner.state(f); inner.op == opColumn || ist.own {

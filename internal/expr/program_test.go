@@ -30,6 +30,7 @@ var lawExprs = []string{
 	"LOWER(s)", "UPPER(s) || u", "CHAR_LENGTH(s)", "SUBSTRING(s, i, h)", "SUBSTRING(s, 2)", "REPLACE(s, 'b', u)", "LPAD(s, i, '*')", "CONCAT(s, i, b, u)", "CONCAT_WS(u, s, i)", "SPLIT_INDEX(s, 'b', 1)", "SPLIT_INDEX(s, 'b', i)",
 	"LOWER(s) = 'abc' OR LOWER(s) = 'x'", "s LIKE 'a%'", "s LIKE u", "s ILIKE '%B%'", "REGEXP_EXTRACT(s, '(a|^)b(.*)', 2)", "REGEXP_EXTRACT(s, '[ab]+c?', 0)", "REGEXP_REPLACE(s, 'b', 'X')",
 	"CAST(s AS INT)", "TRY_CAST(s AS INT)", "COALESCE(TRY_CAST(s AS INT), 0)", "TRY_CAST(i / h AS VARCHAR)", "CAST(i AS VARCHAR)", "CAST(d AS INT)", "CAST(f AS SMALLINT)", "CAST(e AS DECIMAL(8,1))", "CAST(j AS INT)", "CAST(t AS DATE)", "CAST(b AS VARCHAR)", "CAST(s AS VARCHAR(2))",
+	"CAST(h AS INT)", "CAST(CAST(h AS INT) AS BIGINT)", "CAST(CAST(i AS BIGINT) % 3 AS BIGINT)", "CAST(h AS INT) % 3 = 0", "CAST(h AS INT) IS NULL",
 	"t + INTERVAL '1 hour'", "t - INTERVAL '1 month'", "t + v", "t - TIMESTAMP '2024-01-01'", "v * 1.5::DOUBLE", "HOUR(t)", "EXTRACT('epoch', t)", "DATE_TRUNC('hour', t)", "DATE_FORMAT(t, 'yyyy-MM-dd HH:mm:ss.SSS')", "DATE_FORMAT(t, 'HH:mm')", "TO_CHAR(t, 'Day DD')", "TIMESTAMPDIFF('MONTH', t, TIMESTAMP '2024-01-31')",
 }
 
@@ -109,7 +110,7 @@ func TestProgramsAgreeWithRows(t *testing.T) {
 			predicates = append(predicates, e)
 		}
 	}
-	for round := range 30 {
+	for round := range 300 {
 		b := lawBatch(r, []int{0, 1, 7, 63, 64, 65, 200}[r.IntN(7)])
 		var predicate *expr.Expr
 		if r.IntN(4) > 0 {
@@ -127,6 +128,19 @@ func TestProgramsAgreeWithRows(t *testing.T) {
 			checkRun(t, p, b, predicate, outputs, fmt.Sprintf("round %d", round))
 		}
 	}
+}
+
+// TestRetypedTwice: a column under a type that the predicate has computed, and again
+// under another.
+func TestRetypedTwice(t *testing.T) {
+	r := seeded(t)
+	predicate := mustBind(t, "CAST(h AS INT) IS NOT NULL", lawSchema)
+	outputs := []*expr.Expr{mustBind(t, "CAST(CAST(h AS INT) AS BIGINT)", lawSchema)}
+	p, err := expr.Compile(predicate, outputs, lawSchema.Types())
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkRun(t, p, lawBatch(r, 200), predicate, outputs, "retyped twice")
 }
 
 func checkRun(t *testing.T, p *expr.Program, b *vec.Batch, predicate *expr.Expr, outputs []*expr.Expr, where string) {
