@@ -81,7 +81,7 @@ func (g *generator) try(s scope, k kind, depth int, exact bool) column {
 		case 0, 1:
 			return call(k, false, "(%s "+pick(g, "+", "-")+" %s)", e(pick(g, kDec, kInt)), e(k))
 		case 2:
-			return call(k, false, "(%s * %s)", narrow(e(k)), narrow(g.leaf(s, pick(g, kDec, kInt))))
+			return call(k, false, "(%s * %s)", g.narrow(e(k)), g.narrow(g.leaf(s, pick(g, kDec, kInt))))
 		case 3:
 			return call(k, true, "(%s / NULLIF(%s, 0))", e(k), g.leaf(s, pick(g, kDec, kInt)))
 		case 4:
@@ -127,7 +127,8 @@ func (g *generator) try(s scope, k kind, depth int, exact bool) column {
 		if g.one(2) {
 			return call(k, false, "CAST(%s AS TIME)", e(kStamp))
 		}
-		return call(k, false, "(%s + %s)", g.leaf(s, k), g.literal(kInterval))
+		// Beyond 292 thousand years PostgreSQL's sum comes round.
+		return call(k, false, "(%s + %s)", g.leaf(s, k), g.easy(kInterval))
 	case kStamp:
 		switch g.IntN(5) {
 		case 4:
@@ -164,8 +165,8 @@ func (g *generator) try(s scope, k kind, depth int, exact bool) column {
 
 // narrow bounds the digits of what is not a declared column: a product of more than 38
 // digits is rounded here and not in PostgreSQL.
-func narrow(c column) column {
-	if c.text[0] == 'd' || c.text[0] == 'i' || strings.HasPrefix(c.text, "q.") {
+func (g *generator) narrow(c column) column {
+	if !g.hard && (c.text[0] == 'd' || c.text[0] == 'i' || strings.HasPrefix(c.text, "q.")) {
 		return c
 	}
 	return call(kDec, false, "CAST(%s AS DECIMAL(18,4))", c)
