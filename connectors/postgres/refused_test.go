@@ -258,3 +258,34 @@ func TestRefusedAreKeptWithTheFence(t *testing.T) {
 		t.Fatalf("after Forget: %v, %q", err, keptOf(1))
 	}
 }
+
+// TestRefusedOnceByAWriter: a flush whose answer is lost is repeated, and tells of its
+// refused rows once.
+func TestRefusedOnceByAWriter(t *testing.T) {
+	pg := pgtest.Start(t)
+	db := pg.Open(t)
+	mustExec(t, db, "CREATE TABLE t (k bigint PRIMARY KEY CHECK (k <> 2), v text)")
+	s := open(t, config(pg.DSN, kv, []int{0}))
+	lost := false
+	watch(t, s, func(stmt string, err error) error {
+		if stmt == "COMMIT" && !lost {
+			lost = true
+			return driver.ErrBadConn
+		}
+		return err
+	})
+	straight := open(t, config(pg.DSN, kv, []int{0}))
+	acquire(t, straight, "job", 1)
+	refused := 0
+	w, _ := s.OpenWriter(ctx, connectors.WriterContext{Job: "job", Attempt: 1, Refused: func(*vec.Batch, int, *sqlerr.Error) error { refused++; return nil }})
+	if err := w.Write(ctx, batch("+1,a +2,b +3,c")); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Flush(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if !lost || refused != 1 {
+		t.Fatalf("the answer was lost: %v; refused %d times", lost, refused)
+	}
+	want(t, pg, db, "SELECT k FROM t ORDER BY k", "1", "3")
+}

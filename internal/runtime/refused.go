@@ -36,8 +36,11 @@ func refuse(s *plan.Sink, letters bool, cause *sqlerr.Error) error {
 	if e.Pos == 0 {
 		e.Pos = s.Pos
 	}
-	if e.Hint == "" {
-		e.Hint = "Set 'on.error' = 'skip' on the sink to go on without such rows."
+	switch {
+	case s.OnError == "dead-letter":
+		e.Hint = "This connector cannot keep rows for the dead letters with its commit: set 'on.error' = 'skip' on the sink to go on without such rows."
+	case e.Hint == "":
+		e.Hint = "Set 'on.error' = 'skip' or 'dead-letter' on the sink to go on without such rows."
 	}
 	return &e
 }

@@ -1,11 +1,13 @@
 package sim
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"sort"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/streamsql/streamsql/internal/expr"
 	"github.com/streamsql/streamsql/internal/types"
@@ -85,15 +87,62 @@ func jobPlan(t testing.TB) *plan.Plan {
 			Sink:   &plan.Sink{Table: "rows", Connector: "db", Columns: in, Mode: plan.Commit}},
 		{ID: 10, Schema: hops, Role: "hops_out", Changelog: plan.Append, Time: -1,
 			Inputs: []plan.Edge{{From: 6, Exchange: plan.Spread}},
-			Sink:   &plan.Sink{Table: "hops", Connector: "db", Columns: hops, Mode: plan.Commit}},
+			Sink:   &plan.Sink{Table: "hops", Connector: "db", Columns: hops, Mode: plan.Commit, OnError: "dead-letter"}},
 		{ID: 11, Schema: outer, Role: "outer", Changelog: plan.Append, Key: []int{0, 2}, Time: -1, Deterministic: true,
 			Inputs: []plan.Edge{{From: 2, Exchange: plan.Hash, Keys: []int{0}}},
 			WindowAgg: &plan.WindowAgg{Window: plan.Window{Kind: "tumble", Size: outerWindow, Slide: outerWindow, Tick: 1, TimeType: ts},
 				Time: 4, Keys: []int{0}, Aggs: []expr.AggCall{count}, Props: []plan.WindowProp{plan.WindowStart}}},
 		{ID: 12, Schema: outer, Role: "outer_out", Changelog: plan.Append, Time: -1,
 			Inputs: []plan.Edge{{From: 11, Exchange: plan.Forward}},
-			Sink:   &plan.Sink{Table: "outer", Connector: "db", Columns: outer, Key: []int{0, 2}, Mode: plan.Commit}},
+			Sink:   &plan.Sink{Table: "outer", Connector: "db", Columns: outer, Key: []int{0, 2}, Mode: plan.Commit, OnError: "dead-letter"}},
+		{ID: 13, Schema: plan.DeadLetterSchema, Role: "union", Changelog: plan.Append, Time: -1, Parallelism: 1,
+			Inputs: []plan.Edge{{From: 10, Port: plan.Errors, Exchange: plan.Gather}}, Union: &plan.Union{}},
+		letterCalc(14, 13),
+		{ID: 15, Schema: letters, Role: "letters_out", Changelog: plan.Append, Time: -1, Parallelism: 1,
+			Inputs: []plan.Edge{{From: 14, Exchange: plan.Forward}},
+			Sink:   &plan.Sink{Table: "letters", Connector: "db", Columns: letters, Mode: plan.Commit}},
+		{ID: 16, Schema: plan.DeadLetterSchema, Role: "union", Changelog: plan.Append, Time: -1, Parallelism: 1,
+			Inputs: []plan.Edge{{From: 12, Port: plan.Errors, Exchange: plan.Gather}}, Union: &plan.Union{}},
+		letterCalc(17, 16),
+		{ID: 18, Schema: letters, Role: "far_out", Changelog: plan.Append, Time: -1, Parallelism: 1,
+			Inputs: []plan.Edge{{From: 17, Exchange: plan.Forward}},
+			Sink:   &plan.Sink{Table: "far", Connector: "other", Columns: letters, Mode: plan.Commit}},
 	}}
+}
+
+// letters are the columns of the tables of dead letters.
+var letters = types.Schema{{Name: "payload", Type: types.TBytes}}
+
+func letterCalc(id, from int) *plan.Node {
+	return &plan.Node{ID: id, Schema: letters, Role: "calc", Changelog: plan.Append, Time: -1, Parallelism: 1,
+		Inputs: []plan.Edge{{From: from, Exchange: plan.Forward}},
+		Calc:   &plan.Calc{Exprs: []*expr.Expr{expr.Col(plan.DeadLetterSchema.Index("payload"), types.TBytes)}}}
+}
+
+// addLetters puts the rows back that went to the dead letters.
+func addLetters(rows map[string]int, letters map[string]int, columns types.Schema) error {
+	for text, n := range letters {
+		var row map[string]any
+		d := json.NewDecoder(strings.NewReader(text))
+		d.UseNumber()
+		if err := d.Decode(&row); err != nil {
+			return fmt.Errorf("letter %q: %w", text, err)
+		}
+		var cells []string
+		for _, c := range columns {
+			cell := fmt.Sprint(row[c.Name])
+			if c.Type.Kind == types.Timestamp {
+				at, err := time.Parse("2006-01-02 15:04:05.999999", strings.Replace(cell, "T", " ", 1))
+				if err != nil {
+					return err
+				}
+				cell = fmt.Sprint(at.UnixMicro())
+			}
+			cells = append(cells, cell)
+		}
+		rows[strings.Join(cells, " ")] += n
+	}
+	return nil
 }
 
 // randomSplits makes rows whose times mostly rise, some so far back that they are late.

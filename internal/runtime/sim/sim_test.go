@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"strings"
 	"sync"
@@ -16,6 +17,7 @@ import (
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/internal/stream"
 	"github.com/streamsql/streamsql/operators/opcheck"
+	"github.com/streamsql/streamsql/planner/plan"
 )
 
 var (
@@ -39,17 +41,18 @@ func TestSimulation(t *testing.T) {
 
 // world is everything that outlives an attempt.
 type world struct {
-	t         *testing.T
-	rng       *rand.Rand
-	store     *memstore.Store
-	table     *Table
-	early, db *Database
-	now       int64
-	cfg       runtime.Config
-	edges     opcheck.Edges
-	zombies   []*runtime.Simulation
-	steps     int
-	starts    int
+	t     *testing.T
+	rng   *rand.Rand
+	store *memstore.Store
+	table *Table
+	// other takes dead letters of db.
+	early, db, other *Database
+	now              int64
+	cfg              runtime.Config
+	edges            opcheck.Edges
+	zombies          []*runtime.Simulation
+	steps            int
+	starts           int
 }
 
 // locked is a random source that several goroutines may use, as the tests of real
@@ -70,10 +73,11 @@ func newWorld(t *testing.T, seed uint64) *world {
 	w := &world{t: t, rng: rng, now: 1e15}
 	w.store = memstore.NewFaulty(seed, memstore.Faults{})
 	w.table = NewTable(rng, randomSplits(rng))
-	w.early, w.db = NewDatabase("early", rng), NewDatabase("db", rng)
+	w.early, w.db, w.other = NewDatabase("early", rng), NewDatabase("db", rng), NewDatabase("other", rng)
+	w.db.Refuse = map[string]int{"hops": rng.IntN(30), "outer": rng.IntN(30)}
 	w.db.Seen = w.consistent
 	w.cfg = runtime.Config{Plan: jobPlan(t), Store: w.store, Name: "job", SQL: "sim", Program: "test",
-		Connector: connectorsOf(w.table, w.early, w.db),
+		Connector: connectorsOf(w.table, w.early, w.db, w.other),
 		Settings: checkpoint.Settings{Interval: int64(1+rng.IntN(50)) * 1000, Timeout: int64(50+rng.IntN(500)) * 1000,
 			TolerableFailures: rng.IntN(3) + 1, Retained: 1 + rng.IntN(3), MaxPendingCommits: 1 + rng.IntN(2)},
 	}
@@ -96,7 +100,7 @@ func connectorsOf(t *Table, databases ...*Database) func(string) (connectors.Con
 func (w *world) faults(percent int) {
 	f := float64(percent) / 100
 	w.store.SetFaults(memstore.Faults{Fail: f, Lost: f, Twice: f})
-	w.early.Faults, w.db.Faults = percent, percent
+	w.early.Faults, w.db.Faults, w.other.Faults = percent, percent, percent
 	w.table.Faults = min(percent, 1)
 }
 
@@ -141,6 +145,9 @@ func (w *world) run() error {
 		}
 		if w.early.Broken != nil {
 			return w.early.Broken
+		}
+		if w.other.Broken != nil {
+			return w.other.Broken
 		}
 		if finished {
 			return w.compare()
@@ -216,13 +223,22 @@ func (w *world) acceptable(err error) error {
 
 func (w *world) compare() error {
 	tables := want(w.table.Splits)
+	refused := map[string]*Target{"hops": w.db.Tables["letters"], "outer": w.other.Tables["far"]}
+	nodes := map[string]*plan.Node{"hops": w.cfg.Plan.Nodes[10], "outer": w.cfg.Plan.Nodes[12]}
 	for _, name := range []string{"windows", "counts", "rows", "hops", "outer"} {
 		rows := tables[name]
 		t := w.db.Tables[name]
 		if t == nil {
 			t = w.early.Tables[name]
 		}
-		if d := diff(t.Rows, rows); d != "" {
+		have := t.Rows
+		if letters := refused[name]; letters != nil {
+			have = maps.Clone(have)
+			if err := addLetters(have, letters.Rows, nodes[name].Schema); err != nil {
+				return err
+			}
+		}
+		if d := diff(have, rows); d != "" {
 			return fmt.Errorf("table %q after %d starts and %d steps:\n%s", name, w.starts, w.steps, d)
 		}
 	}

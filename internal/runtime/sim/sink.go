@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 
@@ -25,14 +26,26 @@ type Database struct {
 	Seen func(e stream.Epoch) error
 	// Broken is the first violation of the commit protocol.
 	Broken error
+	// Refuse is the chance that a commit into a table refuses a row, in percent. A commit
+	// that is tried again refuses others.
+	Refuse map[string]int
 
 	mu    sync.Mutex // one statement at a time
 	rng   *rand.Rand
 	fence connectors.Fence
+	kept  []piece
+}
+
+// piece is something that a commit keeps for the dead letters.
+type piece struct {
+	epoch stream.Epoch
+	node  int
+	data  []byte
 }
 
 // Target is a table of a Database.
 type Target struct {
+	name  string
 	Key   []int          // primary key; nil for a table of rows that may repeat
 	Rows  map[string]int // multiset of rows as text
 	byKey map[string]string
@@ -49,7 +62,7 @@ func (d *Database) Connector() connectors.Connector {
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		if d.Tables[c.Table] == nil {
-			d.Tables[c.Table] = &Target{Key: c.Key, Rows: map[string]int{}, byKey: map[string]string{}}
+			d.Tables[c.Table] = &Target{name: c.Table, Key: c.Key, Rows: map[string]int{}, byKey: map[string]string{}}
 		}
 		return &sink{d, d.Tables[c.Table]}, nil
 	}}
@@ -88,6 +101,8 @@ func text(b *vec.Batch, i int, cols []int) string {
 		switch {
 		case x.Null:
 			s.WriteByte('-')
+		case x.Type.Phys() == types.PBytes:
+			s.WriteString(x.S)
 		case x.Type.Phys() == types.PInt128:
 			v, _ := x.Dec.Int64()
 			fmt.Fprint(&s, v)
@@ -193,6 +208,9 @@ type committer struct {
 	d       *Database
 	job     string
 	attempt uint64
+	// during is what the commit under way keeps.
+	during     []piece
+	committing bool
 }
 
 func (c *committer) Fence(context.Context) (connectors.Fence, error) {
@@ -238,15 +256,26 @@ func (c *committer) Commit(ctx context.Context, id connectors.CommitID, parts []
 	}
 	// Read first: a commit that cannot read its rows changes nothing.
 	batches := make([][]*vec.Batch, len(parts))
+	c.during, c.committing = nil, true
+	defer func() { c.committing = false }()
 	for i, p := range parts {
 		err := p.Rows(ctx, func(b *vec.Batch) error {
-			batches[i] = append(batches[i], b.Retain())
-			return nil
+			b, err := c.accept(b, p)
+			batches[i] = append(batches[i], b)
+			return err
 		})
 		if err != nil {
 			return err
 		}
+		for p.Diverted != nil {
+			data := p.Diverted()
+			if data == nil {
+				break
+			}
+			c.during = append(c.during, piece{id.Epoch, p.Node, data})
+		}
 	}
+	c.d.kept = append(c.d.kept, c.during...)
 	for i, p := range parts {
 		for _, b := range batches[i] {
 			if err := p.Sink.(*sink).t.apply(b); err != nil {
@@ -260,6 +289,56 @@ func (c *committer) Commit(ctx context.Context, id connectors.CommitID, parts []
 			return c.d.broken("after epoch %d: %v", id.Epoch, err)
 		}
 	}
+	return c.d.away()
+}
+
+// accept takes the rows that are not refused.
+func (c *committer) accept(b *vec.Batch, p connectors.Part) (*vec.Batch, error) {
+	percent := c.d.Refuse[p.Sink.(*sink).t.name]
+	if percent == 0 {
+		return b.Retain(), nil
+	}
+	var taken []int32
+	for i := range b.N {
+		if c.d.rng.IntN(100) >= percent {
+			taken = append(taken, int32(i))
+			continue
+		}
+		if err := p.Refused(b, i, sqlerr.New(sqlerr.CodeUnique, 0, "the table does not want the row")); err != nil {
+			return nil, err
+		}
+	}
+	return b.Take(taken), nil
+}
+
+// Kept implements connectors.Keeper.
+func (c *committer) Kept(_ context.Context, epoch stream.Epoch, node int, yield func([]byte) error) error {
+	all := c.during
+	if !c.committing {
+		c.d.mu.Lock()
+		all = append([]piece(nil), c.d.kept...)
+		err := c.d.away()
+		c.d.mu.Unlock()
+		if err != nil {
+			return err
+		}
+	}
+	for _, p := range all {
+		if p.epoch != epoch || p.node != node {
+			continue
+		}
+		if err := yield(p.data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Forget implements connectors.Keeper.
+func (c *committer) Forget(_ context.Context, epoch stream.Epoch, node int) error {
+	c.d.mu.Lock()
+	defer c.d.mu.Unlock()
+	c.d.kept = slices.DeleteFunc(c.d.kept, func(p piece) bool { return p.node == node && p.epoch <= epoch })
 	return c.d.away()
 }
 
