@@ -106,7 +106,7 @@ func (a *attempt) resetStart(src *plan.Source, c connectors.Connector, options m
 		return nil
 	}
 	if !slices.ContainsFunc(c.Options, func(o connectors.Option) bool { return o.Name == "start" }) {
-		return sqlerr.New(sqlerr.CodeNotSupported, 0, "the position of table %q cannot be reset: connector %q always reads from the beginning", src.Table, c.Name)
+		return sqlerr.New(sqlerr.CodeNotSupported, 0, "the position of table %q cannot be reset: connector %q has no option \"start\"", src.Table, c.Name)
 	}
 	options["start"] = a.cfg.ResetSource[src.Table]
 	return nil

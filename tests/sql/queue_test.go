@@ -215,3 +215,49 @@ func TestInterestOfTwoJobs(t *testing.T) {
 	w.wantTotals(70)
 	w.eventually("both have let go", func() bool { s, _ := w.events(); return s.Msgs == 0 })
 }
+
+// TestStreamIsGivenUp: a job that has ended well leaves its stream to the next, which is
+// refused while the job may come back.
+func TestStreamIsGivenUp(t *testing.T) {
+	w := newWorld(t)
+	ctx := context.Background()
+	_, err := w.js.CreateStream(ctx, jetstream.StreamConfig{Name: "OUT", Subjects: []string{"out.>"}, AllowAtomicPublish: true, AllowMsgTTL: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.numbers("ev.a", 1, 20)
+	text := w.source("k VARCHAR, v BIGINT", "") + "CREATE TABLE o (v BIGINT) WITH (connector = 'nats', url = '" + w.nats.URL() +
+		"', subject = 'out.rows', delivery = 'exactly-once', format = 'json');\nINSERT INTO o SELECT v FROM ev;"
+	count := func() uint64 {
+		s, err := w.js.Stream(ctx, "OUT")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.CachedInfo().State.Msgs
+	}
+	e := w.open()
+	j := w.mustStart(e, text, engine.Start{})
+	w.eventually("the rows and the marker", func() bool { return count() == 21 })
+	j.Cancel()
+	other := func() (*engine.Job, error) {
+		f, err := e.Load("other", text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e.Run(ctx, f, engine.Start{})
+	}
+	if _, err := other(); sqlerr.CodeOf(err) != sqlerr.CodeFenced {
+		t.Fatalf("a second job: %v", err)
+	}
+	j = w.mustStart(e, text, engine.Start{})
+	if err := j.Stop(soon(t), ""); err != nil {
+		t.Fatal(err)
+	}
+	if j, err = other(); err != nil {
+		t.Fatal(err)
+	}
+	w.eventually("the rows of the second job", func() bool { return count() == 41 })
+	if err := j.Stop(soon(t), ""); err != nil {
+		t.Fatal(err)
+	}
+}
