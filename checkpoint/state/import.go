@@ -40,7 +40,10 @@ func (b *Backend) Import(old *Backend, copies []Copy) error {
 		}
 		for _, bucket := range old.buckets(from) {
 			src, dst := old.target(from, bucket), b.target(to, bucket)
-			of := ids[place{old.index(old.decls[from].Parent), bucket}]
+			of, parent := ids[place{old.index(old.decls[from].Parent), bucket}]
+			if dst.lay.parent != 0 && !parent && src.Len() > 0 {
+				return mismatch("state table %q goes on without its parent %q", c.From, old.decls[from].Parent)
+			}
 			ids[place{from, bucket}] = dst.importRecords(src, of, c.Words)
 		}
 	}
