@@ -100,6 +100,9 @@ type Config struct {
 type Owner struct {
 	Job, Name string // id and label
 	Attempt   uint64
+	// Reset: the position of the table is left aside on purpose, and the options' start is
+	// resolved anew.
+	Reset bool
 	// Replaces is the id of the job whose name this one has taken, "" for none. TakeOver
 	// allows it to take the place of any other job.
 	Replaces string

@@ -54,8 +54,10 @@ type durable struct {
 	acks    acks
 	beating sync.Once
 
-	// replaces is the job whose consumers go once a checkpoint of this one is complete.
+	// replaces is the job whose consumers go once a checkpoint of this one is complete, and
+	// swept that they have gone.
 	replaces string
+	swept    bool
 }
 
 // ofJob is how the names of a job's consumers begin.
@@ -166,7 +168,7 @@ func (d *durable) reserve(ctx context.Context, r *reader) error {
 	if err != nil {
 		return err
 	}
-	if !r.resumed && !d.src.queue && len(own.names) > 0 {
+	if !r.resumed && !d.owner.Reset && !d.src.queue && len(own.names) > 0 {
 		// A job that died before its first checkpoint began where its consumer does.
 		r.pos.Seq, r.pos.Time = own.floor, time.Time{}
 	}
@@ -230,7 +232,7 @@ func (d *durable) renew(ctx context.Context, own kept, last uint64) error {
 			return err
 		}
 	} else if len(own.names) > 0 {
-		last = own.floor
+		last = min(last, own.floor)
 	}
 	d.serial++
 	d.name = d.base + strconv.FormatUint(d.owner.Attempt, 10) + "-" + strconv.Itoa(d.serial)
@@ -332,23 +334,35 @@ func (d *durable) released(ctx context.Context, to uint64) error {
 	if d.query() {
 		return nil
 	}
-	if err := d.acks.release(to); err != nil || d.replaces == "" {
+	if err := d.acks.release(to); err != nil || d.swept {
 		return err
 	}
-	if err := d.removeOf(ctx, d.replaces); err != nil {
-		return err
-	}
-	d.replaces = ""
-	return nil
+	return d.sweep(ctx)
 }
 
-// removeOf deletes the consumers of a job.
-func (d *durable) removeOf(ctx context.Context, job string) error {
+// sweep removes the consumers of the job that this one replaces, and those of tables that
+// the job read under another name or does not read any more: what is read now has a
+// consumer of this attempt, and a checkpoint.
+func (d *durable) sweep(ctx context.Context) error {
 	all, err := d.list(ctx)
 	if err != nil {
 		return err
 	}
-	return d.remove(ctx, find(all, ofJob(job)).names...)
+	for _, c := range all {
+		job := c.Config.Metadata[metaJob]
+		if job != "" && job == d.replaces || d.earlier(c) {
+			if err := d.remove(ctx, c.Name); err != nil {
+				return err
+			}
+		}
+	}
+	d.swept = true
+	return nil
+}
+
+// earlier reports a consumer of an earlier attempt of the job.
+func (d *durable) earlier(c *jetstream.ConsumerInfo) bool {
+	return c.Config.Metadata[metaJob] == d.owner.Job && attemptOf(c) < d.owner.Attempt
 }
 
 func (d *durable) remove(ctx context.Context, names ...string) error {

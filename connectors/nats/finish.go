@@ -29,10 +29,8 @@ func (d *durable) finish(ctx context.Context, to uint64) error {
 			return err
 		}
 	}
-	if d.replaces != "" {
-		if err := d.removeOf(ctx, d.replaces); err != nil {
-			return err
-		}
+	if err := d.sweep(ctx); err != nil {
+		return err
 	}
 	return d.remove(ctx, d.name)
 }

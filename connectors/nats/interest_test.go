@@ -107,6 +107,40 @@ func TestInterestFresh(t *testing.T) {
 	}
 }
 
+// A position that is left aside on purpose is not put back to where the consumer is; what
+// is left out is kept until a checkpoint has the new position.
+func TestInterestReset(t *testing.T) {
+	b := newBroker(t, embedded.Options{})
+	b.create(interest())
+	other := openJob(t, b.jobConfig("2", 1, "stream", "news"), nil)
+	rd := openJob(t, b.jobConfig("1", 1, "stream", "news"), nil)
+	b.publish("news.a", 0, 100)
+	rd.until(100)
+	rd.release(rd.pos)
+	for k, start := range []string{"sequence:91", "earliest", "latest"} {
+		rd.crash()
+		b.publish("news.a", 100+10*k, 10)
+		c := b.jobConfig("1", uint64(k+2), "stream", "news", "start", start)
+		c.Owner.Reset = true
+		rd = openJob(t, c, nil)
+		must(t, rd.next(5*time.Second))
+		switch from := []int{90, 0, 130}[k]; k {
+		case 2:
+			b.publish("news.a", 130, 10)
+			rd.until(10)
+			rd.numbered(from, 10)
+		default:
+			rd.until(110 + 10*k - from)
+			rd.numbered(from, 110+10*k-from)
+		}
+	}
+	other.until(140)
+	other.release(other.pos)
+	b.holds("news", 140)
+	rd.release(rd.pos)
+	b.holds("news", 0)
+}
+
 // A fork starts from a savepoint: what its origin has acknowledged since is gone.
 func TestInterestFork(t *testing.T) {
 	b := newBroker(t, embedded.Options{})

@@ -161,6 +161,58 @@ func TestQueueBounded(t *testing.T) {
 	on.numbered(2500, 10)
 }
 
+// A split that ended in an earlier attempt is released by one that does not read it.
+func TestQueueEndedBefore(t *testing.T) {
+	b := newBroker(t, embedded.Options{})
+	b.create(queue())
+	b.publish("work.a", 0, 200)
+	rd := openJob(t, b.jobConfig("1", 1, "stream", "work", "end", "now"), nil)
+	rd.toEnd()
+	rd.crash()
+	src, err := openSource(context.Background(), b.jobConfig("1", 2, "stream", "work", "end", "now"))
+	must(t, err)
+	defer src.Close()
+	must(t, src.(connectors.Reserver).Reserve(context.Background()))
+	for range 2 {
+		must(t, src.(connectors.Releaser).Release(context.Background(), connectors.Split{}, rd.pos))
+		b.holds("work", 0)
+	}
+	if names := b.consumers("work"); len(names) > 0 {
+		t.Fatalf("consumers %v", names)
+	}
+}
+
+// A table that has another name in a later attempt goes on where it was.
+func TestQueueRenamed(t *testing.T) {
+	b := newBroker(t, embedded.Options{})
+	for _, cfg := range []jetstream.StreamConfig{queue(), interest()} {
+		b.create(cfg)
+		subject := cfg.Name + ".a"
+		rd := openJob(t, b.jobConfig("1", 1, "stream", cfg.Name), nil)
+		b.publish(subject, 0, 100)
+		rd.until(100)
+		rd.crash()
+		b.publish(subject, 100, 10)
+		c := b.jobConfig("1", 2, "stream", cfg.Name)
+		c.Table = "other"
+		on := openJob(t, c, rd.pos)
+		on.until(10)
+		on.numbered(100, 10)
+		on.release(on.pos)
+		b.holds(cfg.Name, 0)
+		if names := b.consumers(cfg.Name); len(names) != 1 || names[0] != "streamsql-1-other-2-1" {
+			t.Fatalf("consumers %v", names)
+		}
+		c = b.jobConfig("1", 2, "stream", cfg.Name)
+		_, err := tryJob(t, c, nil)
+		if cfg.Name == "work" {
+			mustCode(t, err, sqlerr.CodeFenced)
+		} else {
+			must(t, err)
+		}
+	}
+}
+
 // Redeliveries come between new messages and in any order: the rows do not.
 func TestQueueRedelivery(t *testing.T) {
 	b := newBroker(t, embedded.Options{})

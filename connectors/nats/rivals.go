@@ -32,7 +32,7 @@ func (d *durable) rivals(ctx context.Context, remove bool) error {
 			continue
 		}
 		job := c.Config.Metadata[metaJob]
-		replaced := job != "" && (job == d.owner.Replaces || d.owner.TakeOver && job != d.owner.Job)
+		replaced := job != "" && (job == d.owner.Replaces || d.owner.TakeOver && job != d.owner.Job || d.earlier(c))
 		if !replaced {
 			return d.taken(&c.Config)
 		}

@@ -274,6 +274,10 @@ func (src *source) Release(ctx context.Context, _ connectors.Split, at connector
 	if err != nil {
 		return err
 	}
+	if src.reader == nil {
+		// The split had ended before this start, and nobody reads what is left of it.
+		return src.kept.finish(ctx, p.through())
+	}
 	return src.kept.released(ctx, p.through())
 }
 

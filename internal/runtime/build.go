@@ -290,7 +290,7 @@ func (a *attempt) openSource(ctx context.Context, t *sourceTask, n *plan.Node) (
 	if err := a.resetStart(t.src, c, options); err != nil {
 		return nil, err
 	}
-	cfg := connectors.Config{Node: n.ID, Owner: a.owner(), Table: t.src.Table, Options: options, Format: t.src.Format,
+	cfg := connectors.Config{Node: n.ID, Owner: a.owner(t.src.Table), Table: t.src.Table, Options: options, Format: t.src.Format,
 		Subtask: t.id.Subtask, Parallelism: t.par, Env: a.cfg.Env}
 	var cols []format.Column
 	for _, r := range t.src.Read {

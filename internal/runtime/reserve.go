@@ -13,12 +13,12 @@ import (
 	"github.com/streamsql/streamsql/planner/plan"
 )
 
-// owner is the job as its sources see it.
-func (a *attempt) owner() connectors.Owner {
+// owner is the job as the source of a table sees it.
+func (a *attempt) owner(table string) connectors.Owner {
 	if a.cfg.Query {
 		return connectors.Owner{}
 	}
-	return connectors.Owner{Job: a.job, Name: a.cfg.Name, Attempt: a.n, Replaces: a.cfg.replaces, TakeOver: a.cfg.TakeOver,
+	return connectors.Owner{Job: a.job, Name: a.cfg.Name, Attempt: a.n, Reset: a.resets(table), Replaces: a.cfg.replaces, TakeOver: a.cfg.TakeOver,
 		Interval: time.Duration(a.cfg.Settings.Interval) * time.Microsecond}
 }
 
