@@ -2,10 +2,12 @@ package engine_test
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/streamsql/streamsql/checkpoint"
 	"github.com/streamsql/streamsql/engine"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 )
@@ -81,4 +83,54 @@ func reopen(t *testing.T, e *engine.Engine, dir string) *engine.Engine {
 	t.Helper()
 	shut(t, e)
 	return open(t, engine.Options{DataDir: filepath.Join(dir, "d"), Settings: map[string]string{"checkpoint.interval": "20ms"}})
+}
+
+// TestOlderCheckpointOfAnotherQuery: when the checkpoints of a changed query are damaged,
+// the one before them is of the query before: it is gone on with by consent alone.
+func TestOlderCheckpointOfAnotherQuery(t *testing.T) {
+	ctx, dir := context.Background(), t.TempDir()
+	in := filepath.Join(dir, "in.json")
+	declared := "CREATE TABLE i (k VARCHAR, v BIGINT) WITH (connector = 'file', path = '" + in + "', format = 'json', follow = 'true');\n" +
+		"CREATE TABLE o (k VARCHAR, n BIGINT, m BIGINT) WITH (connector = 'blackhole');\n"
+	now := declared + "INSERT INTO o SELECT k, COUNT(*), MAX(v) FROM i GROUP BY k"
+	write(t, in, `{"k":"a","v":1}`)
+	e := open(t, engine.Options{DataDir: filepath.Join(dir, "d"), Settings: map[string]string{"checkpoint.interval": "20ms"}})
+	run := func(text string, rows int64, how engine.Start) {
+		t.Helper()
+		j, err := e.Run(ctx, load(t, e, "j", text), how)
+		if err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "rows", func() bool { return j.Status().RowsIn == rows })
+		if err := j.Stop(ctx, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run(declared+"INSERT INTO o SELECT k, COUNT(*), MIN(v) FROM i GROUP BY k", 1, engine.Start{})
+	write(t, in, `{"k":"a","v":2}`)
+	run(now, 2, engine.Start{AllowNonRestored: true})
+	list, err := e.Checkpoints(ctx, "j")
+	if err != nil {
+		t.Fatal(err)
+	}
+	damaged := 0
+	for _, m := range list {
+		for _, b := range checkpoint.Blobs(m) {
+			if m.SQL != now {
+				continue
+			}
+			damaged++
+			if err := os.WriteFile(filepath.Join(dir, "d", "checkpoints", filepath.FromSlash(b.Name)), []byte("nonsense"), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if damaged == 0 || len(list) < 2 {
+		t.Fatalf("%d checkpoints, %d objects damaged", len(list), damaged)
+	}
+	if _, err := e.Run(ctx, load(t, e, "j", now), engine.Start{}); sqlerr.CodeOf(err) != sqlerr.CodeStateMismatch || !strings.Contains(sqlerr.As(err).Detail, "MAX(v): begins empty") {
+		t.Fatalf("from the checkpoint of the query before: %v", err)
+	}
+	// It has read one row; the second comes again.
+	run(now, 2, engine.Start{AllowNonRestored: true})
 }
