@@ -21,13 +21,7 @@ const benchMessages = 200_000
 // the process; "cpu-ns/msg" is of both.
 func BenchmarkRead(b *testing.B) {
 	br := newBroker(b, embedded.Options{})
-	br.create(bids())
-	payload := bytes.Repeat([]byte("x"), 200)
-	for range benchMessages {
-		_, err := br.js.PublishAsync("bids.a", payload, jetstream.WithStallWait(time.Minute))
-		must(b, err)
-	}
-	<-br.js.PublishAsyncComplete()
+	fill(b, br, bids(), "bids.a")
 	measure := func(name string, read func(b *testing.B)) {
 		b.Run(name, func(b *testing.B) {
 			cpu := cpuTime(b)
@@ -43,6 +37,45 @@ func BenchmarkRead(b *testing.B) {
 		measure("source", func(b *testing.B) { readSource(b, br) })
 		measure("discard", func(b *testing.B) { readDiscard(b, br) })
 	}
+}
+
+// fill makes a stream with messages of 200 bytes.
+func fill(b *testing.B, br *broker, cfg jetstream.StreamConfig, subject string) {
+	br.create(cfg)
+	payload := bytes.Repeat([]byte("x"), 200)
+	for range benchMessages {
+		_, err := br.js.PublishAsync(subject, payload, jetstream.WithStallWait(time.Minute))
+		must(b, err)
+	}
+	<-br.js.PublishAsyncComplete()
+}
+
+// BenchmarkReadQueue empties a work queue, released about ten times on the way.
+func BenchmarkReadQueue(b *testing.B) {
+	br := newBroker(b, embedded.Options{})
+	var cpu time.Duration
+	for range b.N {
+		b.StopTimer()
+		_ = br.js.DeleteStream(context.Background(), "work")
+		fill(b, br, queue(), "work.a")
+		began := cpuTime(b)
+		b.StartTimer()
+		rd := openJob(b, br.jobConfig("1", 1, "stream", "work", "end", "now"), nil)
+		for at := benchMessages / 10; at < benchMessages; at += benchMessages / 10 {
+			rd.until(at)
+			rd.release(rd.pos)
+		}
+		rd.toEnd()
+		rd.release(rd.pos)
+		for br.state("work").Msgs > 0 {
+			time.Sleep(time.Millisecond)
+		}
+		cpu += cpuTime(b) - began
+		rd.crash()
+	}
+	n := float64(benchMessages * b.N)
+	b.ReportMetric(n/b.Elapsed().Seconds(), "msgs/s")
+	b.ReportMetric(float64(cpu)/n, "cpu-ns/msg")
 }
 
 func cpuTime(b *testing.B) time.Duration {
