@@ -2,9 +2,11 @@ package sql
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/streamsql/streamsql/connectors/nats/embedded"
 	"github.com/streamsql/streamsql/engine"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 )
@@ -98,6 +100,53 @@ func TestPendingUnderAnotherQuery(t *testing.T) {
 		goesOn(w, w.mustStart(e, declared+grow+other, how))
 		w.equals("whole groups that changed since,", "SELECT * FROM u", "SELECT l, count(*), sum(v) FROM truth GROUP BY l")
 	})
+}
+
+// TestPendingStreamUnderAnotherQuery is the same for a stream that is written exactly once:
+// its server was away when the epoch was to be committed.
+func TestPendingStreamUnderAnotherQuery(t *testing.T) {
+	w := newWorld(t)
+	dir := t.TempDir()
+	out, err := embedded.Start(dir, embedded.Options{NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	target := &world{t: t, nats: out}
+	target.connect()
+	mode := natsMode("INSERT INTO o SELECT k, i FROM ev WHERE i <> 22")
+	mode.make(target, "")
+	declared := w.source(matrixEvents, "")
+	rows := func(from, to int) {
+		for i := from; i <= to; i++ {
+			w.publish("ev.a", fmt.Sprintf(`{"k":"k","i":%d,"ts":"2024-01-01T00:00:%02d"}`, i, i))
+		}
+	}
+	e := w.open()
+	j := w.mustStart(e, declared+mode.job(target, ""), engine.Start{})
+	rows(10, 20)
+	shown := func(n int) func() bool {
+		return func() bool { return strings.Count(mode.shown(target, ""), "k,") == n }
+	}
+	w.eventually("the first rows", shown(11))
+	epoch, port := j.Status().Epoch, target.port()
+	out.Shutdown()
+	rows(21, 23)
+	w.eventually("a pending epoch", func() bool { return j.Status().Epoch > epoch && j.Status().Stall != "" })
+	j.Cancel()
+	if err := e.Close(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if target.nats, err = embedded.Start(dir, embedded.Options{NoSync: true, Port: port}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { target.nats.Shutdown() })
+	target.connect()
+	mode = natsMode("INSERT INTO o SELECT k, i FROM ev WHERE i <> 25")
+	w.mustStart(w.open(), declared+mode.job(target, ""), engine.Start{AllowNonRestored: true})
+	rows(24, 30)
+	w.eventually("the rows of both queries", shown(19))
+	want := "k,10 k,11 k,12 k,13 k,14 k,15 k,16 k,17 k,18 k,19 k,20 k,21 k,23 k,24 k,26 k,27 k,28 k,29 k,30"
+	w.equal("the stream", strings.ReplaceAll(mode.shown(target, ""), "\n", " "), want)
 }
 
 // startAs starts a job file.
