@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/streamsql/streamsql/internal/cell"
+	"github.com/streamsql/streamsql/internal/jsonb"
 	"github.com/streamsql/streamsql/internal/types"
 	"github.com/streamsql/streamsql/internal/vec"
 )
@@ -74,7 +75,7 @@ func (l *layout) equal(p *cell.Page, rec []uint64, k key) bool {
 				return false
 			}
 		case types.PBytes:
-			if string(p.Bytes(x)) != string(v.Bytes(k.row)) {
+			if a, b := p.Bytes(x), v.Bytes(k.row); string(a) != string(b) && !(col.typ.Kind == types.JSON && jsonb.Equal(a, b)) {
 				return false
 			}
 		case types.PInterval:

@@ -3,6 +3,7 @@ package expr
 import (
 	"bytes"
 
+	"github.com/streamsql/streamsql/internal/jsonb"
 	"github.com/streamsql/streamsql/internal/types"
 	"github.com/streamsql/streamsql/internal/vec"
 )
@@ -70,7 +71,7 @@ func resolveCompare(args []*Expr) ([]*Expr, types.Type, error) {
 		return nil, types.TBool, err
 	}
 	t, ok := CommonType(typesOf(args)...)
-	if !ok || t.Kind == types.JSON {
+	if !ok {
 		return nil, types.TBool, errNoSignature
 	}
 	out := make([]*Expr, 2)
@@ -187,6 +188,15 @@ func compareImpl(less bool, l, r int, args []Arg) impl {
 				}
 			}
 		}, cost: 1}
+	}
+	if args[l].Type.Kind == types.JSON {
+		return impl{run: func(k *kctx, a []*vec.Vector, out *vec.Vector) {
+			if less {
+				fillBits(k, out.Bits, func(i int) bool { return jsonb.Compare(a[l].Bytes(i), a[r].Bytes(i)) < 0 })
+				return
+			}
+			fillBits(k, out.Bits, func(i int) bool { return jsonb.Equal(a[l].Bytes(i), a[r].Bytes(i)) })
+		}, cost: 100}
 	}
 	if !less {
 		for _, side := range [2]int{l, r} {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
+	"github.com/streamsql/streamsql/internal/jsonb"
 	"github.com/streamsql/streamsql/internal/types"
 )
 
@@ -80,7 +81,7 @@ func span(v types.IntervalValue) (hi, lo uint64) {
 // HashColumns writes the key hash of each of n rows over cols into out. Values that
 // SQL calls equal hash alike whatever their type or spelling: SMALLINT 1, BIGINT 1
 // and DECIMAL 1.00; 0.0 and -0.0; NaN and NaN; NULL and NULL. Text and bytes hash
-// by their bytes (XXH64).
+// by their bytes (XXH64), JSON by the bytes of its canonical form.
 func HashColumns(cols []*Vector, n int, out []uint64) {
 	out = out[:n]
 	for i := range out {
@@ -101,8 +102,26 @@ func hashColumn(c *Vector, out []uint64) {
 		}
 		return
 	}
+	if c.Type.Kind == types.JSON {
+		hashJSON(c, out)
+		return
+	}
 	for i := range out {
 		out[i] = combine(out[i], HashValue(c, i))
+	}
+}
+
+// hashJSON hashes what jsonb compares.
+func hashJSON(c *Vector, out []uint64) {
+	var e jsonb.Encoder
+	var form []byte
+	for i := range out {
+		h := uint64(hashNull)
+		if !c.IsNull(i) {
+			form = e.Append(form[:0], c.Bytes(i))
+			h = xxhash.Sum64(form)
+		}
+		out[i] = combine(out[i], h)
 	}
 }
 
@@ -125,9 +144,12 @@ func HashValue(c *Vector, i int) uint64 {
 		return hashDecimal(c.I128[i], int(c.Type.Scale))
 	case types.PInterval:
 		return hashInterval(c.Iv[i])
-	default:
-		return xxhash.Sum64(c.Bytes(i))
 	}
+	if c.Type.Kind == types.JSON {
+		var e jsonb.Encoder
+		return xxhash.Sum64(e.Append(nil, c.Bytes(i)))
+	}
+	return xxhash.Sum64(c.Bytes(i))
 }
 
 // EqualValues reports whether two non-NULL values of the same layout are equal in
@@ -148,7 +170,9 @@ func EqualValues(a *Vector, i int, b *Vector, j int) bool {
 		return types.CompareDecimal(a.I128[i], int(a.Type.Scale), b.I128[j], int(b.Type.Scale)) == 0
 	case types.PInterval:
 		return CompareIntervals(a.Iv[i], b.Iv[j]) == 0
-	default:
-		return string(a.Bytes(i)) == string(b.Bytes(j))
 	}
+	if a.Type.Kind == types.JSON {
+		return jsonb.Equal(a.Bytes(i), b.Bytes(j))
+	}
+	return string(a.Bytes(i)) == string(b.Bytes(j))
 }

@@ -60,6 +60,11 @@ func TestHashVectors(t *testing.T) {
 		{0x81fc6a508784162b, []*Vector{one(types.TInterval, iv(1, 0, 0)), one(types.TInterval, iv(0, 30, 0)), one(types.TInterval, iv(0, 0, 30*86400000000)),
 			one(types.TInterval, iv(2, -31, 86400000000))}},
 		{0xf359007e2577452f, []*Vector{one(types.TInterval, iv(0, 0, -1)), one(types.TInterval, iv(0, -1, 86399999999)), one(types.TInterval, iv(-1, 30, -1))}},
+		{0x383dbd2e59a5ba81, []*Vector{one(types.TJSON, aText(`{"a":1,"b":[true,null]}`)), one(types.TJSON, aText(` { "b" : [ true,null ], "a" : 7, "a" : 1.00 } `)), one(types.TJSON, aText(`{"b":[true,null],"\u0061":0.1e1}`))}},
+		{0x729ca1ef9f1ccf55, []*Vector{one(types.TJSON, aText(`0`)), one(types.TJSON, aText(`-0.00`)), one(types.TJSON, aText(`0e7`))}},
+		{0xc518b63db8d31190, []*Vector{one(types.TJSON, aText(`-120.50`)), one(types.TJSON, aText(`-12050E-2`)), one(types.TJSON, aText(`-0.1205e+3`))}},
+		{0x6a7b853175cc6d39, []*Vector{one(types.TJSON, aText(`"é"`)), one(types.TJSON, aText(`"\u00e9"`)), one(types.TJSON, aText(`"\u00E9"`))}},
+		{0xad14a64e34a31898, []*Vector{one(types.TJSON, aText(`{}`)), one(types.TJSON, aText(`{ }`))}},
 		{0x6a09e667f3bcc909, []*Vector{one(types.TBigInt, types.Value{Null: true}), one(types.TText, types.Value{Null: true})}},
 	} {
 		for _, v := range c.of {

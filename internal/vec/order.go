@@ -4,11 +4,12 @@ import (
 	"bytes"
 	"cmp"
 
+	"github.com/streamsql/streamsql/internal/jsonb"
 	"github.com/streamsql/streamsql/internal/types"
 )
 
 // CompareValues orders two values of one type that are not NULL: -1, 0 or 1. Text and
-// bytes compare by byte, false is before true, decimals are of one scale.
+// bytes compare by byte, JSON as jsonb, false is before true, decimals are of one scale.
 func CompareValues(a *Vector, i int, b *Vector, j int) int {
 	switch a.Type.Phys() {
 	case types.PBool:
@@ -21,6 +22,9 @@ func CompareValues(a *Vector, i int, b *Vector, j int) int {
 		return a.I128[i].Cmp(b.I128[j])
 	case types.PInterval:
 		return CompareIntervals(a.Iv[i], b.Iv[j])
+	}
+	if a.Type.Kind == types.JSON {
+		return jsonb.Compare(a.Bytes(i), b.Bytes(j))
 	}
 	return bytes.Compare(a.Bytes(i), b.Bytes(j))
 }

@@ -95,11 +95,6 @@ func (x *exprBinder) aggregate(c *parser.CallExpr, f agg.Func) (*expr.Expr, erro
 			return nil, err
 		}
 		a.args[i] = e
-		if c.Distinct {
-			if err := groupable(t, c.Args[i].Extent().Pos, "DISTINCT"); err != nil {
-				return nil, err
-			}
-		}
 	}
 	a.typ = result
 	if c.Filter != nil {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/streamsql/streamsql/internal/expr"
 	"github.com/streamsql/streamsql/internal/sqlerr"
-	"github.com/streamsql/streamsql/internal/types"
 	"github.com/streamsql/streamsql/parser"
 	"github.com/streamsql/streamsql/planner/logical"
 	"github.com/streamsql/streamsql/planner/plan"
@@ -81,9 +80,6 @@ func (g *grouping) groupItem(e parser.Expr) error {
 	if bound, err = settle(bound); err != nil {
 		return err
 	}
-	if err := groupable(bound.Type, e.Extent().Pos, "GROUP BY"); err != nil {
-		return err
-	}
 	for _, k := range g.keys {
 		if k.e.Equal(bound) {
 			return nil
@@ -97,16 +93,6 @@ func (g *grouping) groupItem(e parser.Expr) error {
 	}
 	g.keys = append(g.keys, item{e: bound, name: name})
 	return nil
-}
-
-// groupable refuses types whose equality is not that of their bytes: two spellings of
-// one JSON value would be two groups.
-func groupable(t types.Type, pos sqlerr.Pos, clause string) error {
-	if t.Kind != types.JSON {
-		return nil
-	}
-	return sqlerr.NotSupported(pos, clause+" of a JSON value").
-		WithHint("Take the part that counts out with ->>, or cast to TEXT to compare spellings.")
 }
 
 // groupTarget resolves an ordinal or an output name to the expression that it means; an

@@ -64,10 +64,7 @@ func (b *Binder) selectCore(s *parser.Select, with *cte) (logical.Node, error) {
 		return p, nil
 	}
 	d := &logical.GroupAgg{Input: p, Clause: logical.ClauseDistinct, Pos: s.Pos}
-	for i, it := range items {
-		if err := groupable(it.e.Type, it.e.Pos, "DISTINCT"); err != nil {
-			return nil, err
-		}
+	for i := range items {
 		d.Keys = append(d.Keys, i)
 	}
 	return d, nil
