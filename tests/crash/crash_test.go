@@ -76,8 +76,11 @@ func TestKilledAtRandom(t *testing.T) {
 		t.Run(j.name, func(t *testing.T) {
 			w := &world{t: t, url: w.url, pg: w.pg, db: w.db, js: w.js}
 			rnd := seed(t)
-			w.exec("DROP TABLE IF EXISTS win, tot, a, b")
+			w.exec("DROP TABLE IF EXISTS win, tot, a, b, streamsql_fence, streamsql_target")
 			w.exec(j.tables...)
+			if j.name != "upsert early" {
+				defer w.observe(t, j.tables).end(t)
+			}
 			file, data := w.file("job", w.bidTable()+j.sql), t.TempDir()
 			kills := 0
 			for k := range 8 {
