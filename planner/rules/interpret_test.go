@@ -20,6 +20,16 @@ func evaluate(n logical.Node) result {
 		return filterRows(evaluate(n.Input), n.Pred)
 	case *logical.Project:
 		return projectRows(evaluate(n.Input), n.Exprs)
+	case *logical.Stamp:
+		in := evaluate(n.Input)
+		for i, row := range in.rows {
+			row = append([]types.Value(nil), row...)
+			for _, t := range n.Types {
+				row = append(row, types.IntValue(t, moment))
+			}
+			in.rows[i] = row
+		}
+		return in
 	case *logical.Assign:
 		return assignRows(evaluate(n.Input), n.Window, n.Time)
 	case *logical.WindowAgg:
@@ -58,9 +68,15 @@ func evaluate(n logical.Node) result {
 
 var errDivision = errors.New("division by zero")
 
+// moment is when all rows come.
+const moment = 7000
+
 // value evaluates e for a row: numbers and conditions, operands only as far as needed.
 func value(e *expr.Expr, row []types.Value) (types.Value, error) {
 	null := types.Null(e.Type)
+	if e.IsClock() {
+		return types.IntValue(e.Type, moment), nil
+	}
 	switch e.Kind {
 	case expr.Column:
 		return row[e.Col], nil

@@ -3,6 +3,7 @@ package rules
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sort"
 	"testing"
 
@@ -97,8 +98,12 @@ func (g *generator) step(n logical.Node) logical.Node {
 	case 4:
 		return g.group(n, nil)
 	}
-	if t := logical.TimeColumn(n); t >= 0 {
-		a := &logical.Assign{Input: n, Time: t, Window: plan.Window{Kind: "hop", Size: 6000, Slide: 4000, Tick: 1000, TimeType: types.TTimestamp(3)}}
+	t := logical.TimeColumn(n)
+	if p := procColumn(n); t < 0 || p >= 0 && g.r.IntN(2) == 0 {
+		t = p
+	}
+	if t >= 0 {
+		a := &logical.Assign{Input: n, Time: t, Window: plan.Window{Kind: "hop", Size: 6000, Slide: 4000, Tick: 1000, TimeType: n.Columns()[t].Type}}
 		var mid logical.Node = a
 		if g.r.IntN(2) == 0 {
 			mid = &logical.Filter{Input: mid, Pred: g.pred(n, 1)}
@@ -121,10 +126,23 @@ func (g *generator) project(n logical.Node) logical.Node {
 	if t := logical.TimeColumn(n); t >= 0 && g.r.IntN(4) > 0 {
 		p.Exprs = append(p.Exprs, logical.Ref(n, t))
 	}
+	if t := procColumn(n); t >= 0 && g.r.IntN(4) > 0 {
+		p.Exprs = append(p.Exprs, logical.Ref(n, t))
+	}
+	for _, fn := range []string{"proctime", "now"} {
+		if g.r.IntN(4) == 0 {
+			p.Exprs = append(p.Exprs, must(expr.ResolveCall(fn, nil, 0)))
+		}
+	}
 	for i := range p.Exprs {
 		p.Names = append(p.Names, fmt.Sprint("p", i))
 	}
 	return p
+}
+
+// procColumn is the first column of processing time, -1 for none.
+func procColumn(n logical.Node) int {
+	return slices.IndexFunc(n.Columns(), func(c logical.Column) bool { return c.Proc })
 }
 
 // numbers brings n to two number columns.
