@@ -127,10 +127,8 @@ func typeColumnName(t TypeName) string {
 		return "numeric"
 	case types.Text:
 		switch t.Spelling {
-		case "VARCHAR", "CHARACTER":
+		case "VARCHAR", "CHARACTER", "CHAR":
 			return "varchar"
-		case "CHAR":
-			return "bpchar"
 		}
 		return "text"
 	case types.Bytes:

@@ -28,7 +28,7 @@ var scalarTypes = map[string]types.Type{
 }
 
 // typeNames are the names offered as a hint.
-var typeNames = strings.Fields(`BOOLEAN SMALLINT INT INTEGER BIGINT REAL DOUBLE DECIMAL NUMERIC VARCHAR CHAR TEXT
+var typeNames = strings.Fields(`BOOLEAN SMALLINT INT INTEGER BIGINT REAL DOUBLE DECIMAL NUMERIC VARCHAR TEXT
 	STRING BYTES DATE TIME TIMESTAMP TIMESTAMPTZ TIMESTAMP_LTZ INTERVAL JSON UUID ARRAY ROW MAP`)
 
 // startsType reports that the current token is the first word of a type name.
@@ -94,9 +94,10 @@ func (p *parser) baseType() (TypeName, error) {
 	case "DOUBLE":
 		p.word("PRECISION")
 	case "CHAR", "CHARACTER", "VARCHAR":
-		varying := up == "VARCHAR"
-		if up != "VARCHAR" && p.word("VARYING") {
-			varying = true
+		if up != "VARCHAR" && !p.word("VARYING") {
+			return TypeName{}, sqlerr.NotSupported(p.pos(p.i-1), up).
+				WithDetail("Values of CHAR(n) are filled with blanks, which do not count when they are compared.").
+				WithHint("Write VARCHAR(n) or TEXT; a target's column of type character(n) takes them and fills them itself.")
 		}
 		n, ok, err := p.typeParam(10485760, 1)
 		if err != nil {
@@ -104,8 +105,6 @@ func (p *parser) baseType() (TypeName, error) {
 		}
 		if ok {
 			typ.Length = int32(n)
-		} else if !varying {
-			typ.Length = 1
 		}
 	case "BINARY", "VARBINARY":
 		if _, _, err := p.typeParam(10485760, 1); err != nil {
