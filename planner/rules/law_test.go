@@ -164,6 +164,9 @@ func (g *generator) group(n logical.Node, keys []int) logical.Node {
 	for range g.r.IntN(3) {
 		out.Keys = append(out.Keys, add(g.number(n, 1)))
 	}
+	if g.r.IntN(4) == 0 {
+		out.Keys = append(out.Keys, add(must(expr.ResolveCall("now", nil, 0))))
+	}
 	for _, fn := range []string{"count", "min", "max"} {
 		a := expr.AggCall{Fn: fn, Filter: -1, Type: types.TBigInt}
 		if fn != "count" {
