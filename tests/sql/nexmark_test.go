@@ -30,6 +30,10 @@ var nexmarkQueries = []struct{ name, ours, pg string }{
 		`SELECT max(price), date_bin('10 s', "dateTime", '2000-01-01') + interval '10 s' FROM bid GROUP BY 2`},
 	{"q10", "SELECT auction, bidder, price, `dateTime`, extra, DATE_FORMAT(`dateTime`, 'yyyy-MM-dd'), DATE_FORMAT(`dateTime`, 'HH:mm') FROM bid",
 		`SELECT auction, bidder, price, "dateTime", extra, to_char("dateTime", 'YYYY-MM-DD'), to_char("dateTime", 'HH24:MI') FROM bid`},
+	{"q12's totals", "SELECT bidder, CAST(SUM(bid_count) AS BIGINT) FROM (SELECT bidder, count(*) AS bid_count, window_start AS starttime, window_end AS endtime " +
+		"FROM TABLE(TUMBLE((SELECT *, PROCTIME() AS p_time FROM bid), DESCRIPTOR(p_time), INTERVAL '10' SECOND)) " +
+		"GROUP BY bidder, window_start, window_end) q GROUP BY bidder",
+		`SELECT bidder, count(*) FROM bid GROUP BY bidder`},
 	{"q14", "SELECT auction, bidder, 0.908 * price AS price, CASE WHEN HOUR(`dateTime`) >= 8 AND HOUR(`dateTime`) <= 18 THEN 'dayTime' " +
 		"WHEN HOUR(`dateTime`) <= 6 OR HOUR(`dateTime`) >= 20 THEN 'nightTime' ELSE 'otherTime' END AS bidTimeType, `dateTime`, extra, " +
 		"count_char(extra, 'c') AS c_counts FROM bid WHERE 0.908 * price > 1000000 AND 0.908 * price < 50000000",
