@@ -83,9 +83,9 @@ func stampText(n int, columns []string, timed bool) string {
 			text += ", "
 		}
 		text += quoteName(c)
-	}
-	if timed {
-		text += ", the time of windows"
+		if timed && i == 0 {
+			text += " (the time of windows)"
+		}
 	}
 	return text
 }
