@@ -18,6 +18,7 @@ type applier struct {
 	folder  folder
 	scratch [][]byte
 	args    []any
+	look    []int // columns in which a row may be refused at sight
 }
 
 func newApplier(t *target) *applier {

@@ -113,12 +113,18 @@ func (a *applier) split(n int, why error, write func(i, j int) error, refused fu
 // screen finds rows that the table cannot take before the server is asked: NULL for
 // NOT NULL, NUL in text, text too long, text that is not UTF-8. It begins at row from.
 func (a *applier) screen(b *vec.Batch, from int) (out []refusal) {
-	for i := from; i < b.N; i++ {
+	a.look = a.look[:0]
+	for k, c := range a.t.cols {
+		if v := b.Cols[k]; v.Valid != nil && c.notNull || v.Type.Phys() == types.PBytes && v.Type.Kind != types.Bytes {
+			a.look = append(a.look, k)
+		}
+	}
+	for i := from; i < b.N && len(a.look) > 0; i++ {
 		if b.Op(i).Sign() < 0 {
 			continue
 		}
-		for k, c := range a.t.cols {
-			if cause := c.refuses(b.Cols[k], i); cause != nil {
+		for _, k := range a.look {
+			if cause := a.t.cols[k].refuses(b.Cols[k], i); cause != nil {
 				out = append(out, refusal{b, int32(i), cause})
 				break
 			}

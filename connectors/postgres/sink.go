@@ -75,7 +75,9 @@ func (s *sink) Check(ctx context.Context) error {
 func (s *sink) Group() string { return s.group }
 
 // Identity implements connectors.Identified.
-func (s *sink) Identity() string { return fmt.Sprintf("table %s, oid %d", s.target.relation(), s.target.oid) }
+func (s *sink) Identity() string {
+	return fmt.Sprintf("table %s, oid %d", s.target.relation(), s.target.oid)
+}
 
 func (s *sink) Close() error { return s.db.Close() }
 
