@@ -6,7 +6,7 @@ BIN     := $(BUILD)/streamsql
 TAGS    := streamsqltest
 PKGS    := ./...
 
-.PHONY: help build demo demo-postgres test race lint golden fuzz bench docs postgres pgbouncer clean
+.PHONY: help build demo demo-postgres test test-full race lint golden fuzz bench docs postgres pgbouncer clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "%-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -30,6 +30,9 @@ pgbouncer:
 
 test: postgres pgbouncer ## every test, with real PostgreSQL and NATS servers
 	$(GO) test -tags $(TAGS) $(PKGS)
+
+test-full: postgres ## the random tests, for an hour or so
+	sh scripts/testfull.sh
 
 race: postgres pgbouncer ## the tests under the race detector; those of tests/crash run another process
 	$(GO) test -race -tags $(TAGS) $$($(GO) list $(PKGS) | grep -v /tests/crash)

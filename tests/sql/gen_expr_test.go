@@ -38,6 +38,8 @@ func (g *generator) try(s scope, k kind, depth int, exact bool) column {
 		return g.leaf(s, k)
 	}
 	e := func(k kind) column { return g.expr(s, k, depth-1, exact) }
+	// Of a value that is only near PostgreSQL's a step makes quite another.
+	step := func(k kind) column { return g.expr(s, k, depth-1, true) }
 	if g.one(6) {
 		return g.choice(s, k, depth, exact)
 	}
@@ -74,7 +76,7 @@ func (g *generator) try(s scope, k kind, depth int, exact bool) column {
 		case 10:
 			return call(k, false, "MOD(%s, 7)", e(k))
 		default:
-			return call(k, false, "CAST(%s AS "+pick(g, "INT", "BIGINT")+")", e(pick(g, kDec, kInt)))
+			return call(k, false, "CAST(%s AS "+pick(g, "INT", "BIGINT")+")", step(pick(g, kDec, kInt)))
 		}
 	case kDec:
 		switch g.IntN(9) {
@@ -85,13 +87,13 @@ func (g *generator) try(s scope, k kind, depth int, exact bool) column {
 		case 3:
 			return call(k, true, "(%s / NULLIF(%s, 0))", e(k), g.leaf(s, pick(g, kDec, kInt)))
 		case 4:
-			return call(k, false, pick(g, "ABS", "CEIL", "FLOOR", "SIGN", "ROUND", "TRUNC")+"(%s)", e(k))
+			return call(k, false, pick(g, "ABS", "CEIL", "FLOOR", "SIGN", "ROUND", "TRUNC")+"(%s)", step(k))
 		case 5:
-			return call(k, false, pick(g, "ROUND", "TRUNC")+"(%s, "+pick(g, "1", "0", "3", "-1")+")", e(k))
+			return call(k, false, pick(g, "ROUND", "TRUNC")+"(%s, "+pick(g, "1", "0", "3", "-1")+")", step(k))
 		case 6:
-			return call(k, false, "CAST(%s AS DECIMAL(20,"+pick(g, "0", "1", "4")+"))", e(pick(g, kDec, kInt)))
+			return call(k, false, "CAST(%s AS DECIMAL(20,"+pick(g, "0", "1", "4")+"))", step(pick(g, kDec, kInt)))
 		case 7:
-			return call(k, false, "(%s %% NULLIF(%s, 0))", e(k), e(k))
+			return call(k, false, "(%s %% NULLIF(%s, 0))", step(k), step(k))
 		default:
 			return call(k, false, "(- %s)", e(k))
 		}
