@@ -117,6 +117,25 @@ func TestPut(t *testing.T) {
 	}
 	_, err = checkpoint.DecodeManifest([]byte(`{"version":99,"program":"9.9"}`))
 	code(t, err, sqlerr.CodeCheckpoint)
+
+	// An attempt that starts between the look and the create is found by the second look.
+	late := lateAttempt{Store: memstore.New()}
+	n, err := checkpoint.NewAttempt(ctx, late.Store, "j")
+	must(t, err)
+	_, err = checkpoint.Put(ctx, late, manifest(n, 1, 0))
+	code(t, err, sqlerr.CodeFenced)
+}
+
+// lateAttempt starts another attempt before every manifest.
+type lateAttempt struct{ checkpoint.Store }
+
+func (s lateAttempt) Create(ctx context.Context, name string, data []byte) error {
+	if name == checkpoint.ManifestName("j", 1) {
+		if _, err := checkpoint.NewAttempt(ctx, s.Store, "j"); err != nil {
+			return err
+		}
+	}
+	return s.Store.Create(ctx, name, data)
 }
 
 // TestSweep collects: what kept manifests need stays, what a later manifest may need

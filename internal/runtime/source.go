@@ -170,6 +170,10 @@ func (t *sourceTask) advanceChunk() error {
 		s.pos = a.chunk.Pos
 	}
 	s.caughtUp = a.chunk.CaughtUp
+	if p := &t.in[t.curAt]; p.idle && !s.caughtUp {
+		p.idle = false // there may be rows that cannot be read yet
+		t.merge()
+	}
 	t.cur = nil
 	return nil
 }

@@ -1,0 +1,49 @@
+package checkpoint
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/streamsql/streamsql/internal/sqlerr"
+)
+
+// TestManifestRead is what is made of a manifest whose creation was reported as failed,
+// once the store says whose it is.
+func TestManifestRead(t *testing.T) {
+	const mine = 5
+	source := TaskID{}
+	lost := errors.New("no answer")
+	for _, c := range []struct {
+		what  string
+		read  ManifestRead
+		check func(acts []Action) bool
+	}{
+		{"made by this attempt", ManifestRead{Found: true, Attempt: mine, Checksum: "c"}, func(acts []Action) bool {
+			_, ok := acts[0].(Complete)
+			return ok
+		}},
+		{"made by an attempt thought dead: start again from it", ManifestRead{Found: true, Attempt: mine - 1}, func(acts []Action) bool {
+			f, ok := acts[0].(Fail)
+			return ok && errors.Is(f.Err, ErrOvertaken) && sqlerr.As(f.Err).Retry
+		}},
+		{"made by a later attempt: over", ManifestRead{Found: true, Attempt: mine + 1}, func(acts []Action) bool {
+			f, ok := acts[0].(Fail)
+			return ok && sqlerr.CodeOf(f.Err) == sqlerr.CodeFenced && !sqlerr.As(f.Err).Retry
+		}},
+		{"not there: given up", ManifestRead{}, func(acts []Action) bool {
+			a, ok := acts[0].(Abort)
+			return ok && a.Epoch == 9
+		}},
+	} {
+		c.read.Epoch = 9
+		co := NewCoordinator(Start{Next: 9, Sources: []TaskID{source}, Manifest: Manifest{Job: "j", Attempt: mine}, Settings: Settings{Interval: 10}})
+		co.Step(Tick{Now: 100})
+		co.Step(TaskSealed{Task: source, Epoch: 9, Moved: true})
+		if acts := co.Step(ManifestFailed{Epoch: 9, Err: lost}); len(acts) != 1 || acts[0] != (ReadManifest{Epoch: 9}) {
+			t.Fatalf("a create without an answer: %v", acts)
+		}
+		if acts := co.Step(c.read); len(acts) == 0 || !c.check(acts) {
+			t.Errorf("%s: %+v", c.what, acts)
+		}
+	}
+}
