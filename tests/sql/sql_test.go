@@ -306,7 +306,11 @@ func (r *runner) run(t *testing.T, v variant, job string) ([]string, error) {
 	if err := j.Wait(); err != nil {
 		return nil, err
 	}
-	return r.feed.result(), nil
+	rows := r.feed.result()
+	if len(rows) > 0 && r.edges.Batches() == 0 {
+		return nil, errors.New("no edge was checked")
+	}
+	return rows, nil
 }
 
 // killed runs the job for a moment and ends it without a last checkpoint.
