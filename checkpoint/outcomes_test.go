@@ -47,3 +47,40 @@ func TestManifestRead(t *testing.T) {
 		}
 	}
 }
+
+// TestNothingMoved: an epoch in which no task has anything new is given up instead of
+// stored, again and again; one in which a single task has is stored, and a stop always is.
+func TestNothingMoved(t *testing.T) {
+	a, b := TaskID{}, TaskID{Node: 1}
+	co := NewCoordinator(Start{Next: 9, Sources: []TaskID{a}, Others: []TaskID{b}, Manifest: Manifest{Job: "j", Attempt: 1}, Settings: Settings{Interval: 10}})
+	now := int64(0)
+	cut := func(moved bool) Action {
+		t.Helper()
+		now += 100
+		co.Step(Tick{Now: now})
+		e := co.Epoch()
+		if e == 0 {
+			t.Fatal("no barrier")
+		}
+		co.Step(TaskSealed{Task: a, Epoch: e})
+		acts := co.Step(TaskSealed{Task: b, Epoch: e, Moved: moved})
+		if len(acts) != 1 {
+			t.Fatalf("%+v", acts)
+		}
+		return acts[0]
+	}
+	for range 20 {
+		if got, ok := cut(false).(Abort); !ok {
+			t.Fatalf("nothing moved: %+v", got)
+		}
+	}
+	m, ok := cut(true).(PutManifest)
+	if !ok || m.Manifest.Epoch != 29 {
+		t.Fatalf("a task has moved: %+v", m)
+	}
+	co.Step(ManifestCreated{Epoch: 29})
+	co.Step(StopRequested{})
+	if m, ok := cut(false).(PutManifest); !ok || !m.Manifest.Stopped {
+		t.Fatalf("a stop: %+v", m)
+	}
+}
