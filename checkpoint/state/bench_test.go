@@ -204,3 +204,27 @@ func BenchmarkRestore1M(b *testing.B) { benchRestore(b, stream.GroupRange{From: 
 func BenchmarkRestore1MRescaled(b *testing.B) {
 	benchRestore(b, stream.GroupRange{From: 0, To: 128})
 }
+
+// BenchmarkGrowth fills a table with 10 M keys, batch by batch: the longest batch is the
+// pause that growing makes.
+func BenchmarkGrowth(b *testing.B) {
+	const n = 10_000_000
+	var worst time.Duration
+	for b.Loop() {
+		_, t := benchTable(b, types.TBigInt)
+		v := vec.New(types.TBigInt, benchBatch)
+		hashes, ids := make([]uint64, benchBatch), make([]uint32, benchBatch)
+		for from := 0; from < n; from += benchBatch {
+			v.Resize(min(benchBatch, n-from))
+			for i := range v.I64 {
+				v.I64[i] = int64(from + i)
+			}
+			vec.HashColumns([]*vec.Vector{v}, v.Len, hashes)
+			start := time.Now()
+			t.Upsert(hashes, []*vec.Vector{v}, nil, ids[:v.Len])
+			worst = max(worst, time.Since(start))
+		}
+	}
+	b.ReportMetric(float64(worst.Microseconds())/1000, "worst-ms")
+	b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds()/1e6, "Mrows/s")
+}

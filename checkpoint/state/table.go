@@ -143,6 +143,9 @@ func (t *Table) locate(parents []uint32, hashes []uint64, keys []*vec.Vector, se
 	c := t.lay.chunk
 	for from := 0; from < len(ids); from += chunk {
 		n := min(chunk, len(ids)-from)
+		if t.index.old != nil {
+			t.index.move(t.cells, movePages)
+		}
 		c.load(&t.index, parents, hashes, keys, sel, from, n)
 		out := ids[from : from+n]
 		var of []uint32
@@ -283,16 +286,23 @@ func (t *Table) firstAny(c *scratch, parents []uint32, keys []*vec.Vector, sel [
 
 // search looks for the record of one key.
 func (t *Table) search(w uint64, k key) uint32 {
-	slots := t.index.slots
-	mask := len(slots) - 1
-	for slot := t.index.home(w); slots[slot] != 0; slot = (slot + 1) & mask {
+	x := &t.index
+	id := t.searchIn(x.slots, x.home(w), w, k)
+	if id == NoRecord && x.old != nil {
+		id = t.searchIn(x.old, int(w*x.seed>>x.oldShift), w, k)
+	}
+	return id
+}
+
+func (t *Table) searchIn(slots []uint64, slot int, w uint64, k key) uint32 {
+	for mask := len(slots) - 1; slots[slot] != 0; slot = (slot + 1) & mask {
 		e := slots[slot]
 		if uint32(e>>32) != uint32(w>>8) {
 			continue
 		}
 		id := uint32(e) - 1
 		p := t.cells.Pages[id>>6]
-		if rec := p.Record(int(id&63), t.lay.width); rec[0] == w && t.lay.equal(p, rec, k) {
+		if rec := p.Record(int(id&63), t.lay.width); rec[0] == w && p.Live>>(id&63)&1 != 0 && t.lay.equal(p, rec, k) {
 			return id
 		}
 	}
