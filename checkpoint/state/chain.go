@@ -81,6 +81,7 @@ func (c *contents) applyPages(x *section, raw []byte, limit int) error {
 	lay := c.lays[x.table]
 	pages := c.tables[x.table][x.bucket]
 	limit += len(pages)
+	fresh := newSlab(raw, lay.width)
 	words := make([]uint64, cell.PageRows*lay.width)
 	for len(raw) > 0 {
 		if len(raw) < pageHeader {
@@ -94,31 +95,73 @@ func (c *contents) applyPages(x *section, raw []byte, limit int) error {
 		if len(raw) < size || index >= limit || index >= 1<<26 {
 			return damaged("page is malformed")
 		}
-		for len(pages) <= index {
-			pages = append(pages, nil)
+		if index >= len(pages) {
+			pages = append(pages, make([]*cell.Page, index+1-len(pages))...)
 		}
-		p := pages[index]
-		if p == nil || changed == ^uint64(0) {
-			p = cell.NewPage(lay.width)
+		heap := raw[8*n : 8*n+heapLen]
+		ok := true
+		switch p := pages[index]; {
+		case changed == ^uint64(0):
+			p, w, own := fresh.page(heap)
+			readWords(w[:n], raw)
 			pages[index] = p
-		}
-		dst := words[:n]
-		if changed&live == ^uint64(0) && len(lay.heaps) == 0 {
-			dst = p.W
-		}
-		for i := range dst {
-			dst[i] = binary.LittleEndian.Uint64(raw[8*i:])
-		}
-		switch {
-		case len(lay.heaps) > 0 || changed&live != ^uint64(0):
-			if !p.Merge(changed, live, dst, raw[8*n:8*n+heapLen], lay.width, lay.heaps) {
-				return damaged("reference outside its page")
-			}
+			ok = p.Load(live, w, own, lay.width, lay.heaps)
+		case p == nil:
+			pages[index] = cell.NewPage(lay.width)
+			fallthrough
 		default:
-			p.Live = live
+			readWords(words[:n], raw)
+			ok = pages[index].Merge(changed, live, words[:n], heap, lay.width, lay.heaps)
+		}
+		if !ok {
+			return damaged("reference outside its page")
 		}
 		raw = raw[size:]
 	}
 	c.tables[x.table][x.bucket] = pages
 	return nil
+}
+
+func readWords(dst []uint64, raw []byte) {
+	raw = raw[:8*len(dst)]
+	for i := range dst {
+		dst[i] = binary.LittleEndian.Uint64(raw[8*i:])
+	}
+}
+
+// slab is the memory of the pages of a section that are read whole: one allocation for
+// all of them, and one for their bytes.
+type slab struct {
+	pages []cell.Page
+	words []uint64
+	heap  []byte
+	width int
+}
+
+// newSlab has room for the whole pages of a section, as far as it is well-formed.
+func newSlab(raw []byte, width int) *slab {
+	n, heap := 0, 0
+	for len(raw) >= pageHeader {
+		heapLen := int(binary.LittleEndian.Uint32(raw[4:]))
+		changed, live := binary.LittleEndian.Uint64(raw[8:]), binary.LittleEndian.Uint64(raw[16:])
+		size := pageHeader + 8*bits.OnesCount64(changed&live)*width + (heapLen+7)&^7
+		if size > len(raw) {
+			break
+		}
+		if changed == ^uint64(0) {
+			n, heap = n+1, heap+heapLen
+		}
+		raw = raw[size:]
+	}
+	return &slab{pages: make([]cell.Page, n), words: make([]uint64, n*cell.PageRows*width), heap: make([]byte, 0, heap),
+		width: cell.PageRows * width}
+}
+
+// page gives the memory of the next page, and a copy of its heap.
+func (s *slab) page(heap []byte) (p *cell.Page, w []uint64, own []byte) {
+	p, s.pages = &s.pages[0], s.pages[1:]
+	w, s.words = s.words[:s.width:s.width], s.words[s.width:]
+	from := len(s.heap)
+	s.heap = append(s.heap, heap...)
+	return p, w, s.heap[from:len(s.heap):len(s.heap)]
 }

@@ -64,6 +64,15 @@ func (b *Backend) Restore(owned stream.GroupRange, groups int, parts []Part) err
 			}
 		}
 	}
+	for i := range b.decls {
+		if t := b.tables[i]; t != nil {
+			t.index.load(t.cells, bulkPages)
+			continue
+		}
+		for _, t := range b.timed[i].tables {
+			t.index.load(t.cells, bulkPages)
+		}
+	}
 	return nil
 }
 
@@ -81,7 +90,7 @@ func (b *Backend) adopt(c *contents, blobs [][]byte) error {
 		for _, bucket := range c.buckets(i) {
 			t := b.target(i, bucket)
 			t.cells.Load(c.tables[i][bucket])
-			t.rebuild()
+			t.index.load(t.cells, bulkPages)
 			t.seen = true
 			if t.lay.parent == 0 {
 				continue
@@ -189,7 +198,7 @@ func (b *Backend) layoutOf(i int) *layout {
 }
 
 // adoptRecord copies record id of src, whose key is not in t, under the hash word w
-// and, in a child table, the given parent.
+// and, in a child table, the given parent. The index does not know it.
 func (t *Table) adoptRecord(src *cell.Store, id uint32, w uint64, parent uint32) uint32 {
 	n := t.cells.Alloc()
 	rec := t.cells.Record(n)
@@ -204,6 +213,5 @@ func (t *Table) adoptRecord(src *cell.Store, id uint32, w uint64, parent uint32)
 	for _, h := range t.lay.heaps {
 		t.cells.SetBytes(n, h, src.Bytes(id, h))
 	}
-	t.index.insert(t.cells, w, n)
 	return n
 }

@@ -316,6 +316,3 @@ func (t *Table) create(w uint64, k key) uint32 {
 	t.index.insert(t.cells, w, id)
 	return id
 }
-
-// rebuild makes the index anew from the hash words of the records.
-func (t *Table) rebuild() { t.index.rebuild(t.cells, t.cells.Len()) }

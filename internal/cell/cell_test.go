@@ -305,3 +305,53 @@ func TestMergeRefusesBadReferences(t *testing.T) {
 		t.Error("too few words were taken")
 	}
 }
+
+// TestLoadIsMergeIntoAnEmptyPage: a page that is read back whole is the one that Merge
+// would make, and bad references are refused.
+func TestLoadIsMergeIntoAnEmptyPage(t *testing.T) {
+	const width = 3
+	heaps := []int{1}
+	rng := rand.New(rand.NewPCG(3, 4))
+	lives := []uint64{0, 1, 1 << 63, ^uint64(0), ^uint64(1), 1<<63 - 1}
+	for range 50 {
+		lives = append(lives, rng.Uint64()&rng.Uint64())
+	}
+	for _, live := range lives {
+		var heap []byte
+		packed := make([]uint64, 0, PageRows*width)
+		for slot := range PageRows {
+			if live>>slot&1 == 0 {
+				continue
+			}
+			b := bytes.Repeat([]byte{byte(slot)}, rng.IntN(9))
+			packed = append(packed, rng.Uint64(), uint64(len(heap))<<32|uint64(len(b)), uint64(slot))
+			heap = append(heap, b...)
+		}
+		want := NewPage(width)
+		if !want.Merge(^uint64(0), live, packed, heap, width, heaps) {
+			t.Fatal("merge refused a good page")
+		}
+		w := make([]uint64, PageRows*width)
+		copy(w, packed)
+		var got Page
+		if !got.Load(live, w, bytes.Clone(heap), width, heaps) {
+			t.Fatalf("live %#x: refused", live)
+		}
+		for slot := range PageRows {
+			x, y := got.Record(slot, width), want.Record(slot, width)
+			if x[0] != y[0] || x[2] != y[2] || !bytes.Equal(got.Bytes(x[1]), want.Bytes(y[1])) {
+				t.Fatalf("live %#x, record %d: %v, want %v", live, slot, x, y)
+			}
+		}
+		if got.Live != live || got.waste != 0 {
+			t.Fatalf("live %#x, waste %d", got.Live, got.waste)
+		}
+	}
+	for _, ref := range []uint64{4, 3<<32 | 1, 2<<32 | 2, 0xffffffff<<32 | 1} {
+		w := make([]uint64, PageRows)
+		w[0] = ref
+		if ok := new(Page).Load(1, w, []byte("abc"), 1, []int{0}); ok {
+			t.Errorf("reference %#x was taken", ref)
+		}
+	}
+}

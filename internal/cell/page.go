@@ -85,6 +85,40 @@ func (p *Page) compact(width int, heaps []int) {
 	p.Heap, p.waste = heap, 0
 }
 
+// Load makes p the page of the live records whose words lie one after the other at the
+// beginning of w, which is as large as a page, and whose references lie in heap; the rest
+// of w is zero. It takes both over. It reports false, with the page in an undefined but
+// safe state, when a reference lies outside heap.
+func (p *Page) Load(live uint64, w []uint64, heap []byte, width int, heaps []int) bool {
+	for k, rest := bits.OnesCount64(live)-1, live; rest != 0 && live != ^uint64(0); k-- {
+		slot := 63 - bits.LeadingZeros64(rest)
+		rest &^= 1 << slot
+		if slot == k {
+			break // so are those before it
+		}
+		from := w[k*width : (k+1)*width]
+		copy(w[slot*width:], from)
+		clear(from)
+	}
+	*p = Page{Live: live, W: w, Heap: heap}
+	if len(heaps) == 0 {
+		return true
+	}
+	used := uint64(0)
+	for in := live; in != 0; in &= in - 1 {
+		rec := p.Record(bits.TrailingZeros64(in), width)
+		for _, h := range heaps {
+			n := rec[h] & 0xffffffff
+			if used += n; rec[h]>>32+n > uint64(len(heap)) || used > uint64(len(heap)) {
+				*p = Page{W: make([]uint64, len(w))}
+				return false
+			}
+		}
+	}
+	p.waste = len(heap) - int(used)
+	return true
+}
+
 // Merge replaces the records in changed: by the live ones among them, whose words lie
 // one after the other in words, and whose references lie in heap; the others are
 // dead. It reports false, with the page in an undefined but safe state, when the

@@ -36,12 +36,20 @@ func (a *attempt) build(ctx context.Context, m *checkpoint.Manifest) error {
 		}
 	}
 	if m != nil {
+		type place struct {
+			n *chainNode
+			t *task
+		}
+		var places []place
 		for _, t := range a.tasks {
 			for _, n := range t.chain.nodes {
-				if err := a.restoreNode(ctx, n, t, m); err != nil {
-					return err
-				}
+				places = append(places, place{n, t})
 			}
+		}
+		if err := a.exec.each(len(places), func(i int) error { return a.restoreNode(ctx, places[i].n, places[i].t, m) }); err != nil {
+			return err
+		}
+		for _, t := range a.tasks {
 			if t.chain.nodes[0].op != nil {
 				t.mergedWM = t.chain.nodes[0].inWM
 			}

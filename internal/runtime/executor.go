@@ -1,9 +1,11 @@
 package runtime
 
 import (
+	"cmp"
 	"context"
 	"runtime"
 	"sync"
+	"sync/atomic"
 )
 
 // actor is something that runs in steps. Only one goroutine steps it.
@@ -24,6 +26,9 @@ type executor interface {
 	background(f func(ctx context.Context))
 	// decode calls f once like background, with bounded concurrency: f only computes.
 	decode(f func())
+	// each calls f for every number below n, on several goroutines where there are cores,
+	// and returns when all calls have: with the error of the lowest number that has one.
+	each(n int, f func(i int) error) error
 }
 
 // goroutines is the executor of real jobs.
@@ -88,4 +93,22 @@ func (g *goroutines) decode(f func()) {
 		case <-g.ctx.Done():
 		}
 	})
+}
+
+func (g *goroutines) each(n int, f func(i int) error) error {
+	errs := make([]error, n)
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(n, runtime.GOMAXPROCS(0)) {
+		wg.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				func() {
+					defer recoverTo(&errs[i])
+					errs[i] = f(i)
+				}()
+			}
+		})
+	}
+	wg.Wait()
+	return cmp.Or(errs...)
 }

@@ -32,6 +32,15 @@ func (s *stepper) decode(f func()) {
 	s.calls = append(s.calls, func(context.Context) { f() })
 }
 
+func (s *stepper) each(n int, f func(i int) error) error {
+	for i := range n {
+		if err := f(i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Simulate prepares an attempt of the job at the given time, as Start does.
 func Simulate(ctx context.Context, cfg Config, now int64) (*Simulation, error) {
 	cfg = cfg.withDefaults()
