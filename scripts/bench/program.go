@@ -11,7 +11,8 @@ import (
 )
 
 // benchCheckpoint compares a job with a checkpoint each second and one without: windows
-// over some ten thousand keys, and state that grows by a key every second row.
+// over some ten thousand keys, and state that grows by a key every second row; then a
+// restart with much state.
 func benchCheckpoint() error {
 	const events = 50_000_000
 	decl := fmt.Sprintf(bidDDL, "generator", fmt.Sprintf(", kind = 'nexmark', 'nexmark.event' = 'bid', rows = '%d'", events))
@@ -41,7 +42,7 @@ func benchCheckpoint() error {
 			fmt.Printf("%-34s checkpoint every %-4s %8.2f M events/s %8.3f of none\n", c.name, interval, rate(events, d)/1e6, base.Seconds()/d.Seconds())
 		}
 	}
-	return nil
+	return benchRecovery()
 }
 
 // benchProgram measures the start and the memory of the built program.
