@@ -12,6 +12,7 @@ import (
 
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/internal/stream"
+	"github.com/streamsql/streamsql/internal/vec"
 )
 
 // Checksum identifies a manifest's bytes.
@@ -24,16 +25,19 @@ func Checksum(data []byte) string {
 	return hex.EncodeToString(b[:])
 }
 
-// DecodeManifest reads a manifest and refuses what a newer version wrote.
+// DecodeManifest reads a manifest and refuses with CodeVersion what a newer version wrote.
 func DecodeManifest(data []byte) (*Manifest, error) {
 	m := new(Manifest)
 	if err := json.Unmarshal(data, m); err != nil {
 		return nil, &sqlerr.Error{Class: sqlerr.External, Code: sqlerr.CodeCheckpoint, Msg: "the manifest is damaged", Err: err}
 	}
 	if m.Version > ManifestVersion {
-		return nil, &sqlerr.Error{Class: sqlerr.User, Code: sqlerr.CodeCheckpoint,
-			Msg:  fmt.Sprintf("the checkpoint has format %d, written by streamsql %s; this program reads up to %d", m.Version, m.Program, ManifestVersion),
-			Hint: "Run the newer program."}
+		return nil, sqlerr.New(sqlerr.CodeVersion, 0, "the checkpoint has format %d, written by streamsql %s; this program reads up to %d", m.Version, m.Program, ManifestVersion).
+			WithHint("Run the newer program.")
+	}
+	if m.Hash != "" && m.Hash != vec.HashVersion {
+		return nil, sqlerr.New(sqlerr.CodeVersion, 0, "the checkpoint's keys are hashed by %q, written by streamsql %s; this program hashes by %q", m.Hash, m.Program, vec.HashVersion).
+			WithHint("Run the program that wrote it.")
 	}
 	return m, nil
 }

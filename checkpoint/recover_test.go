@@ -115,8 +115,10 @@ func TestPut(t *testing.T) {
 	if m.Attempt != second || sum != checkpoint.Checksum(data) {
 		t.Fatalf("loaded attempt %d, checksum %s", m.Attempt, sum)
 	}
-	_, err = checkpoint.DecodeManifest([]byte(`{"version":99,"program":"9.9"}`))
-	code(t, err, sqlerr.CodeCheckpoint)
+	for _, m := range []string{`{"version":99,"program":"9.9"}`, `{"version":1,"program":"0.0.1","hash":"ssh0"}`} {
+		_, err = checkpoint.DecodeManifest([]byte(m))
+		code(t, err, sqlerr.CodeVersion)
+	}
 
 	// An attempt that starts between the look and the create is found by the second look.
 	late := lateAttempt{Store: memstore.New()}

@@ -131,7 +131,7 @@ func decodePlan(m *checkpoint.Manifest) (*plan.Plan, error) {
 		return nil, &sqlerr.Error{Class: sqlerr.User, Code: sqlerr.CodeCheckpoint, Msg: "the stored plan cannot be read", Err: err}
 	}
 	if p.Version > plan.Version {
-		return nil, sqlerr.New(sqlerr.CodeCheckpoint, 0, "the stored plan has version %d, and this program reads up to version %d", p.Version, plan.Version).
+		return nil, sqlerr.New(sqlerr.CodeVersion, 0, "the stored plan has version %d, and this program reads up to version %d", p.Version, plan.Version).
 			WithHint("Use a later version of streamsql.")
 	}
 	return p, nil

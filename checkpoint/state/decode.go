@@ -44,7 +44,7 @@ func parse(data []byte) (*blob, error) {
 		return nil, damaged("checksum of the header does not match")
 	}
 	if v := binary.LittleEndian.Uint16(data[8:]); v != formatVersion {
-		return nil, sqlerr.New(sqlerr.CodeCheckpoint, 0, "state snapshot has format version %d, this program reads version %d", v, formatVersion)
+		return nil, sqlerr.New(sqlerr.CodeVersion, 0, "state snapshot has format version %d, this program reads version %d", v, formatVersion)
 	}
 	b := &blob{image: binary.LittleEndian.Uint16(data[10:]) == 0}
 	rest := data[fileHeader:]

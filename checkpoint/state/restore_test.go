@@ -334,7 +334,7 @@ func FuzzRestore(f *testing.F) {
 			owned.To = 200
 		}
 		if err := b.Restore(owned, 256, []Part{{everything, [][]byte{image, delta}}}); err != nil {
-			if c := sqlerr.CodeOf(err); c != sqlerr.CodeCheckpoint && c != sqlerr.CodeStateMismatch {
+			if c := sqlerr.CodeOf(err); c != sqlerr.CodeCheckpoint && c != sqlerr.CodeStateMismatch && c != sqlerr.CodeVersion {
 				t.Fatalf("error is %v (%s)", err, c)
 			}
 			return

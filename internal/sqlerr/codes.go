@@ -48,7 +48,7 @@ const (
 	CodeGap = "SS004"
 	// CodeFenced: another attempt of the job, or another job, owns the target.
 	CodeFenced = "SS005"
-	// CodeCheckpoint: a checkpoint that is missing, damaged or of another version.
+	// CodeCheckpoint: a checkpoint that is missing or damaged.
 	CodeCheckpoint = "SS006"
 	// CodeStateMismatch: the job's file changed over existing state.
 	CodeStateMismatch = "SS007"
@@ -60,4 +60,6 @@ const (
 	CodeNullTime = "SS010"
 	// CodeNotReady: the target exists but cannot take rows now (read-only, starting).
 	CodeNotReady = "SS011"
+	// CodeVersion: a checkpoint that another version of the program made; it is whole, and nothing takes its place.
+	CodeVersion = "SS012"
 )

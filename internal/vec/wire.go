@@ -191,14 +191,11 @@ func (r *wireReader) bits(dst Bitmap, n int) Bitmap {
 }
 
 // ReadWire reads one batch of columns of types ts from the front of src and returns
-// what follows it. Everything is copied. A form that is cut, altered, of another
-// version or of other types is an error with CodeCheckpoint.
+// what follows it. Everything is copied. A form that is cut, altered or of other types is
+// an error with CodeCheckpoint, one of another version with CodeVersion.
 func ReadWire(src []byte, ts []types.Type) (b *Batch, rest []byte, err error) {
 	if len(src) < wireHeader+wireSum {
 		return nil, nil, wireError("%d bytes are too few", len(src))
-	}
-	if src[0] != WireVersion {
-		return nil, nil, wireError("version %d, this program reads version %d", src[0], WireVersion)
 	}
 	size := uint64(binary.LittleEndian.Uint32(src[1:]))
 	if size > uint64(len(src)-wireHeader-wireSum) {
@@ -207,6 +204,9 @@ func ReadWire(src []byte, ts []types.Type) (b *Batch, rest []byte, err error) {
 	end := wireHeader + int(size)
 	if sum := binary.LittleEndian.Uint64(src[end:]); sum != xxhash.Sum64(src[:end]) {
 		return nil, nil, wireError("checksum does not match")
+	}
+	if src[0] != WireVersion {
+		return nil, nil, sqlerr.New(sqlerr.CodeVersion, 0, "kept rows have format version %d, this program reads version %d", src[0], WireVersion)
 	}
 	b, err = readBody(src[wireHeader:end], ts)
 	if err != nil {
