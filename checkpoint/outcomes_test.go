@@ -84,3 +84,40 @@ func TestNothingMoved(t *testing.T) {
 		t.Fatalf("a stop: %+v", m)
 	}
 }
+
+// TestSavepointWaitsForItsSinks: a savepoint is written only when every group has
+// confirmed its epoch, that of a stop too; a stop is over only then.
+func TestSavepointWaitsForItsSinks(t *testing.T) {
+	source := TaskID{}
+	for _, stop := range []bool{false, true} {
+		co := NewCoordinator(Start{Next: 9, Sources: []TaskID{source}, Groups: modelGroups, Sinks: []SinkState{{Node: 1}, {Node: 2}},
+			Manifest: Manifest{Job: "j", Attempt: 1}, Settings: Settings{Interval: 1e9}})
+		saved := func(acts []Action) (path string, finished bool) {
+			for _, a := range acts {
+				switch a := a.(type) {
+				case Savepoint:
+					path = a.Path
+				case Finish:
+					finished = true
+				}
+			}
+			return path, finished
+		}
+		var e Event = SavepointRequested{Path: "sp"}
+		if stop {
+			e = StopRequested{Savepoint: "sp"}
+		}
+		co.Step(e)
+		for _, e := range []Event{TaskSealed{Task: source, Epoch: 9}, ManifestCreated{Epoch: 9}, Committed{Group: "b", Epoch: 9}, Committed{Group: "b", Epoch: 9}, Tick{Now: 10}} {
+			if path, finished := saved(co.Step(e)); path != "" || finished {
+				t.Fatalf("stop %v: after %T, which a group has not confirmed: savepoint %q, finished %v", stop, e, path, finished)
+			}
+		}
+		if path, finished := saved(co.Step(Committed{Group: "a", Epoch: 9})); path != "sp" || finished {
+			t.Fatalf("stop %v, confirmed: savepoint %q, finished %v", stop, path, finished)
+		}
+		if _, finished := saved(co.Step(SavepointDone{Path: "sp"})); finished != stop {
+			t.Fatalf("stop %v, saved: finished %v", stop, finished)
+		}
+	}
+}
