@@ -29,9 +29,9 @@ type fence struct {
 	Free bool `json:"free,omitempty"`
 }
 
-// committer makes the files of an epoch visible by renaming them. The renames of one
-// epoch are not one step for a reader of the directory; a commit that stops between two
-// of them is completed by the next.
+// committer makes the files of an epoch visible by renaming them, and then moves the
+// fence, by which a reader of the directory can tell which epochs are whole. A commit that
+// stops between two renames is completed by the next.
 type committer struct {
 	k       *sink
 	job     string

@@ -28,7 +28,7 @@ func Connector() connectors.Connector {
 			{Name: "path", Type: connectors.OptString, Required: true, Doc: "source: a file, a directory, or a pattern such as logs/*.json; a pattern, or a directory with a slash at its end, is read as one split for each file, anything else as one split in the order of the names; sink: a directory"},
 			{Name: "compression", Type: connectors.OptEnum, Enum: []string{"auto", "none", "gzip", "zstd"}, Default: "auto", Doc: "auto goes by the ending .gz or .zst of each file, and writes plain files"},
 			{Name: "follow", Type: connectors.OptBool, Default: "false", Doc: "source: go on when files grow, are rotated or new ones come; such a table is not bounded"},
-			{Name: "roll.size", Type: connectors.OptInt, Default: "134217728", Doc: "sink: bytes after which another file is begun; every checkpoint ends a file too"},
+			{Name: "roll.size", Type: connectors.OptInt, Default: "134217728", Doc: "sink: bytes, before compression, after which another file is begun; every checkpoint ends a file too"},
 			{Name: "roll.interval", Type: connectors.OptDuration, Default: "0", Doc: "sink: time after which another file is begun, 0 for never"},
 		},
 		Metadata: []connectors.Metadata{

@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -223,6 +226,46 @@ func TestSinkZombieAndOtherJob(t *testing.T) {
 	_, err = committerOf(t, openOut(t, "csv", dir), "job-2", 1, true)
 	must(t, err)
 	mustCode(t, next.Commit(context.Background(), id(2, 2), nil), sqlerr.CodeFenced)
+}
+
+// A reader that takes the files of epochs up to the fence sees whole epochs, whenever it
+// looks.
+func TestSinkReaderByFence(t *testing.T) {
+	dir := t.TempDir()
+	k := openOut(t, "csv", dir, "roll.size", "1")
+	com, err := committerOf(t, k, "job-1", 1, false)
+	must(t, err)
+	epochOf := regexp.MustCompile(`-(\d{10})-\d+-\d{3}-\d{3}\.csv$`)
+	var partly bool
+	look := func(string) error {
+		var f fence
+		must(t, json.Unmarshal([]byte(text(t, filepath.Join(dir, fenceName))), &f))
+		list, err := filepath.Glob(filepath.Join(dir, "*.csv"))
+		must(t, err)
+		files := map[stream.Epoch]int{}
+		for _, path := range list {
+			e, err := strconv.Atoi(epochOf.FindStringSubmatch(path)[1])
+			must(t, err)
+			files[stream.Epoch(e)]++
+		}
+		for e, n := range files {
+			if e <= f.Epoch && n != 3 {
+				t.Errorf("epoch %d of fence %d has %d files", e, f.Epoch, n)
+			}
+			partly = partly || n != 3
+		}
+		return nil
+	}
+	for e := range stream.Epoch(4) {
+		tok, err := write(t, k, 1, e+1, int(e)*3, 3)
+		must(t, err)
+		k.point = look
+		must(t, com.Commit(context.Background(), id(1, e+1), []connectors.Part{{Sink: k, Tokens: [][]byte{tok}}}))
+		k.point = func(string) error { return nil }
+	}
+	if !partly {
+		t.Error("the reader never looked in between")
+	}
 }
 
 // A job that has ended well leaves its directory to the next, and can go on itself while
