@@ -4,11 +4,11 @@ import (
 	"context"
 
 	"github.com/streamsql/streamsql/internal/runtime"
-	"github.com/streamsql/streamsql/parser"
+	"github.com/streamsql/streamsql/parser/tree"
 )
 
 // Explain gives the plan of the whole file.
-func (e *Engine) Explain(f *File, format parser.ExplainFormat) (string, error) {
+func (e *Engine) Explain(f *File, format tree.ExplainFormat) (string, error) {
 	text, err := e.explain(f.spec(Start{}), format)
 	return text, f.script.Fix(err)
 }

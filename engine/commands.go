@@ -6,11 +6,11 @@ import (
 
 	"github.com/streamsql/streamsql/internal/runtime"
 	"github.com/streamsql/streamsql/internal/sqlerr"
-	"github.com/streamsql/streamsql/parser"
+	"github.com/streamsql/streamsql/parser/tree"
 )
 
 // job finds the job that a statement names, among those of this process.
-func (s *Session) job(a parser.StringArg) (*Job, error) {
+func (s *Session) job(a tree.StringArg) (*Job, error) {
 	j, ok := s.e.Job(a.Value)
 	if !ok {
 		var names []string
@@ -27,7 +27,7 @@ func (s *Session) job(a parser.StringArg) (*Job, error) {
 }
 
 // savepointAt is the directory that a statement names, else a new one.
-func (s *Session) savepointAt(path *parser.StringArg, job string) string {
+func (s *Session) savepointAt(path *tree.StringArg, job string) string {
 	if path != nil {
 		return s.e.SavepointPath(path.Value)
 	}
@@ -35,18 +35,18 @@ func (s *Session) savepointAt(path *parser.StringArg, job string) string {
 }
 
 // command runs STOP JOB and CANCEL JOB.
-func (s *Session) command(ctx context.Context, st *parser.JobCommand) (*Result, error) {
+func (s *Session) command(ctx context.Context, st *tree.JobCommand) (*Result, error) {
 	switch st.Action {
-	case parser.PauseJob:
+	case tree.PauseJob:
 		return nil, sqlerr.NotSupported(st.Pos, "PAUSE JOB")
-	case parser.ResumeJob:
+	case tree.ResumeJob:
 		return nil, sqlerr.NotSupported(st.Pos, "RESUME JOB")
 	}
 	j, err := s.job(st.Job)
 	if err != nil {
 		return nil, err
 	}
-	if st.Action == parser.CancelJob {
+	if st.Action == tree.CancelJob {
 		if !j.Running() {
 			return nil, at(j.notRunning(), st.Job.Pos)
 		}
@@ -65,7 +65,7 @@ func (s *Session) command(ctx context.Context, st *parser.JobCommand) (*Result, 
 
 // snapshot makes a savepoint of a running job, or of the checkpoints that one left in
 // the data directory.
-func (s *Session) snapshot(ctx context.Context, st *parser.SnapshotJob) (*Result, error) {
+func (s *Session) snapshot(ctx context.Context, st *tree.SnapshotJob) (*Result, error) {
 	path := s.savepointAt(st.Path, st.Job.Value)
 	j, err := s.job(st.Job)
 	if err != nil {
@@ -88,7 +88,7 @@ func (s *Session) snapshot(ctx context.Context, st *parser.SnapshotJob) (*Result
 // the name it was made of it takes the job's targets back; under another it is a fork,
 // which may write only where nobody else does. ALLOW NON RESTORED STATE starts the text
 // that the job has now, where that is another than the savepoint's.
-func (s *Session) restore(ctx context.Context, st *parser.RestoreJob) (*Result, error) {
+func (s *Session) restore(ctx context.Context, st *tree.RestoreJob) (*Result, error) {
 	path := s.e.SavepointPath(st.Path.Value)
 	_, m, err := OpenSavepoint(ctx, path)
 	if err != nil {

@@ -7,20 +7,21 @@ import (
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/internal/types"
 	"github.com/streamsql/streamsql/parser"
+	"github.com/streamsql/streamsql/parser/tree"
 	"github.com/streamsql/streamsql/planner"
 )
 
 // define runs a statement that changes the catalog.
-func (e *Engine) define(st parser.Statement, src string, snap *catalog.Snapshot, set settings) (*catalog.Snapshot, string, error) {
+func (e *Engine) define(st tree.Statement, src string, snap *catalog.Snapshot, set settings) (*catalog.Snapshot, string, error) {
 	opts := e.planOptions(set, nil)
 	switch st := st.(type) {
-	case *parser.CreateTable:
+	case *tree.CreateTable:
 		t, err := planner.CreateTable(st, src, snap, opts)
 		if err != nil {
 			return nil, "", err
 		}
 		return snap.WithTable(t), "CREATE TABLE", nil
-	case *parser.CreateSink:
+	case *tree.CreateSink:
 		t, err := planner.CreateSink(st, src, snap, opts)
 		if err != nil {
 			return nil, "", err
@@ -29,7 +30,7 @@ func (e *Engine) define(st parser.Statement, src string, snap *catalog.Snapshot,
 			return snap, "CREATE SINK", nil
 		}
 		return snap.WithTable(t), "CREATE SINK", nil
-	case *parser.CreateView:
+	case *tree.CreateView:
 		v, err := planner.CreateView(st, src, snap, opts)
 		if err != nil {
 			return nil, "", err
@@ -38,7 +39,7 @@ func (e *Engine) define(st parser.Statement, src string, snap *catalog.Snapshot,
 			return snap, "CREATE VIEW", nil
 		}
 		return snap.WithView(v), "CREATE VIEW", nil
-	case *parser.Drop:
+	case *tree.Drop:
 		next, err := drop(st, snap, opts)
 		return next, "DROP " + dropWord(st.Kind), err
 	}
@@ -46,22 +47,22 @@ func (e *Engine) define(st parser.Statement, src string, snap *catalog.Snapshot,
 }
 
 // inUse refuses to drop or replace what a running job of a prompt is made of.
-func (s *Session) inUse(st parser.Statement) error {
-	var n parser.Name
+func (s *Session) inUse(st tree.Statement) error {
+	var n tree.Name
 	switch st := st.(type) {
-	case *parser.Drop:
+	case *tree.Drop:
 		n = st.Name.Last()
-	case *parser.CreateTable:
+	case *tree.CreateTable:
 		if !st.OrReplace {
 			return nil
 		}
 		n = st.Name.Last()
-	case *parser.CreateView:
+	case *tree.CreateView:
 		if !st.OrReplace {
 			return nil
 		}
 		n = st.Name.Last()
-	case *parser.CreateSink:
+	case *tree.CreateSink:
 		if !st.OrReplace {
 			return nil
 		}
@@ -78,20 +79,20 @@ func (s *Session) inUse(st parser.Statement) error {
 	return nil
 }
 
-func dropWord(k parser.ObjectKind) string {
+func dropWord(k tree.ObjectKind) string {
 	switch k {
-	case parser.ObjectView:
+	case tree.ObjectView:
 		return "VIEW"
-	case parser.ObjectMaterializedView:
+	case tree.ObjectMaterializedView:
 		return "MATERIALIZED VIEW"
-	case parser.ObjectSink:
+	case tree.ObjectSink:
 		return "SINK"
 	}
 	return "TABLE"
 }
 
 // drop removes a table or view that nothing depends on.
-func drop(st *parser.Drop, snap *catalog.Snapshot, opts planner.Options) (*catalog.Snapshot, error) {
+func drop(st *tree.Drop, snap *catalog.Snapshot, opts planner.Options) (*catalog.Snapshot, error) {
 	n := st.Name.Last()
 	t, v := snap.Find(n.Text, n.Quoted)
 	word := dropWord(st.Kind)
@@ -105,7 +106,7 @@ func drop(st *parser.Drop, snap *catalog.Snapshot, opts planner.Options) (*catal
 		}
 		return nil, e
 	}
-	if (v != nil) != (st.Kind == parser.ObjectView) {
+	if (v != nil) != (st.Kind == tree.ObjectView) {
 		is := "table"
 		if v != nil {
 			is = "view"
@@ -131,10 +132,10 @@ func drop(st *parser.Drop, snap *catalog.Snapshot, opts planner.Options) (*catal
 
 // schemaOf gives the columns of a table or view.
 func schemaOf(name string, snap *catalog.Snapshot, opts planner.Options) (types.Schema, error) {
-	text := "SELECT * FROM " + parser.QuoteIdent(name)
+	text := "SELECT * FROM " + tree.QuoteIdent(name)
 	st, err := parser.ParseOne(text)
 	if err != nil {
 		return nil, err
 	}
-	return planner.OutputSchema(st.(*parser.QueryStmt).Query, text, snap, opts)
+	return planner.OutputSchema(st.(*tree.QueryStmt).Query, text, snap, opts)
 }

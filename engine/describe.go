@@ -5,10 +5,10 @@ import (
 
 	"github.com/streamsql/streamsql/internal/catalog"
 	"github.com/streamsql/streamsql/internal/sqlerr"
-	"github.com/streamsql/streamsql/parser"
+	"github.com/streamsql/streamsql/parser/tree"
 )
 
-func unknownTable(snap *catalog.Snapshot, n parser.Name) error {
+func unknownTable(snap *catalog.Snapshot, n tree.Name) error {
 	e := sqlerr.New(sqlerr.CodeUndefinedTable, n.Pos, "table %q does not exist", n.Text)
 	if near := sqlerr.Nearest(n.Text, snap.Names()); near != "" {
 		e.WithHint("did you mean %q?", near)
@@ -17,7 +17,7 @@ func unknownTable(snap *catalog.Snapshot, n parser.Name) error {
 }
 
 // describe lists the columns of a table or view.
-func (s *Session) describe(st *parser.Describe) (*Result, error) {
+func (s *Session) describe(st *tree.Describe) (*Result, error) {
 	n := st.Name.Last()
 	t, v := s.Catalog().Find(n.Text, n.Quoted)
 	r := &Result{Tag: "DESCRIBE", Columns: []string{"column", "type", "null", "details"}}

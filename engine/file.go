@@ -7,7 +7,7 @@ import (
 
 	"github.com/streamsql/streamsql/internal/catalog"
 	"github.com/streamsql/streamsql/internal/sqlerr"
-	"github.com/streamsql/streamsql/parser"
+	"github.com/streamsql/streamsql/parser/tree"
 )
 
 // File is a job's text: declarations, then SETs, then its outputs.
@@ -16,7 +16,7 @@ type File struct {
 	SQL  string // with ${NAME} replaced, save in the values of WITH (…)
 
 	script   *Script
-	outputs  []parser.Statement
+	outputs  []tree.Statement
 	snap     *catalog.Snapshot
 	settings settings
 }
@@ -52,27 +52,27 @@ func (e *Engine) Load(name, text string) (*File, error) {
 }
 
 // add takes one statement in.
-func (f *File) add(e *Engine, st parser.Statement) (err error) {
+func (f *File) add(e *Engine, st tree.Statement) (err error) {
 	switch st := st.(type) {
-	case *parser.CreateTable, *parser.CreateView, *parser.Drop:
+	case *tree.CreateTable, *tree.CreateView, *tree.Drop:
 		f.snap, _, err = e.define(st, f.SQL, f.snap, f.settings)
 		return err
-	case *parser.Set:
+	case *tree.Set:
 		if len(f.outputs) > 0 {
 			return sqlerr.New(sqlerr.CodeSyntax, st.Pos, "SET after the first output of a job").
 				WithHint("Settings hold for the whole job: put them before the first INSERT or SELECT.")
 		}
 		return f.settings.set(st.Key, st.Value, st.KeyPos, st.ValuePos)
-	case *parser.CreateSink:
+	case *tree.CreateSink:
 		before := f.snap
 		if f.snap, _, err = e.define(st, f.SQL, f.snap, f.settings); err == nil && f.snap != before {
 			f.outputs = append(f.outputs, st)
 		}
 		return err
-	case *parser.Insert, *parser.QueryStmt:
+	case *tree.Insert, *tree.QueryStmt:
 		f.outputs = append(f.outputs, st)
 		return nil
-	case *parser.BeginStatementSet, *parser.EndStatementSet:
+	case *tree.BeginStatementSet, *tree.EndStatementSet:
 		return nil
 	}
 	return sqlerr.New(sqlerr.CodeNotSupported, st.Extent().Pos, "this statement does not belong in a job's file").
@@ -81,10 +81,10 @@ func (f *File) add(e *Engine, st parser.Statement) (err error) {
 
 // Queries gives the SELECTs of a file that has no other output, nil when it has:
 // they run one after another, and only the last may be unbounded.
-func (f *File) Queries() []*parser.QueryStmt {
-	var out []*parser.QueryStmt
+func (f *File) Queries() []*tree.QueryStmt {
+	var out []*tree.QueryStmt
 	for _, st := range f.outputs {
-		q, ok := st.(*parser.QueryStmt)
+		q, ok := st.(*tree.QueryStmt)
 		if !ok {
 			return nil
 		}
@@ -127,7 +127,7 @@ func (f *File) spec(how Start) jobSpec {
 func (e *Engine) Run(ctx context.Context, f *File, how Start) (*Job, error) {
 	n := 0
 	for _, st := range f.outputs {
-		if q, ok := st.(*parser.QueryStmt); ok {
+		if q, ok := st.(*tree.QueryStmt); ok {
 			if n++; n > 1 {
 				return nil, f.script.Fix(sqlerr.NotSupported(q.Pos, "a second SELECT beside other outputs"))
 			}
@@ -137,8 +137,8 @@ func (e *Engine) Run(ctx context.Context, f *File, how Start) (*Job, error) {
 }
 
 // Query starts one SELECT of the file.
-func (e *Engine) Query(ctx context.Context, f *File, q *parser.QueryStmt) (*Query, error) {
+func (e *Engine) Query(ctx context.Context, f *File, q *tree.QueryStmt) (*Query, error) {
 	spec := f.spec(Start{})
-	spec.outputs = []parser.Statement{q}
+	spec.outputs = []tree.Statement{q}
 	return e.query(ctx, q, spec)
 }

@@ -8,10 +8,11 @@ import (
 	"github.com/streamsql/streamsql/internal/catalog"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/parser"
+	"github.com/streamsql/streamsql/parser/tree"
 )
 
 // createSink declares a sink and starts the job that fills it.
-func (s *Session) createSink(ctx context.Context, st *parser.CreateSink, script *Script) (*Result, error) {
+func (s *Session) createSink(ctx context.Context, st *tree.CreateSink, script *Script) (*Result, error) {
 	if err := s.inUse(st); err != nil {
 		return nil, script.Fix(err)
 	}
@@ -32,7 +33,7 @@ func (s *Session) createSink(ctx context.Context, st *parser.CreateSink, script 
 
 // insert starts a job from one statement of a session. Without a name it is a new job
 // each time it is typed.
-func (s *Session) insert(ctx context.Context, st parser.Statement, script *Script, tag string) (*Result, error) {
+func (s *Session) insert(ctx context.Context, st tree.Statement, script *Script, tag string) (*Result, error) {
 	spec, err := s.jobOf(st, script)
 	if err != nil {
 		return nil, err
@@ -50,7 +51,7 @@ func (s *Session) insert(ctx context.Context, st parser.Statement, script *Scrip
 // jobOf makes a job's text of the statement and the declarations it needs, as a file
 // would have them: the checkpoint's text then says all that the state was made by, and
 // a changed table is a changed job.
-func (s *Session) jobOf(st parser.Statement, script *Script) (jobSpec, error) {
+func (s *Session) jobOf(st tree.Statement, script *Script) (jobSpec, error) {
 	typed := st.Extent()
 	stmt := typed.Text(script.Text())
 	var text strings.Builder
@@ -75,7 +76,7 @@ func (s *Session) jobOf(st parser.Statement, script *Script) (jobSpec, error) {
 	}
 	last := len(all) - 1
 	declared := all[:last]
-	if _, ok := all[last].(*parser.CreateSink); ok {
+	if _, ok := all[last].(*tree.CreateSink); ok {
 		declared = all
 	}
 	for _, d := range declared {

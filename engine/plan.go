@@ -10,7 +10,7 @@ import (
 	"github.com/streamsql/streamsql/internal/catalog"
 	"github.com/streamsql/streamsql/internal/runtime"
 	"github.com/streamsql/streamsql/internal/sqlerr"
-	"github.com/streamsql/streamsql/parser"
+	"github.com/streamsql/streamsql/parser/tree"
 	"github.com/streamsql/streamsql/planner"
 	"github.com/streamsql/streamsql/planner/plan"
 )
@@ -19,7 +19,7 @@ import (
 type jobSpec struct {
 	name     string
 	src      string // the job's text, which the positions in outputs count in
-	outputs  []parser.Statement
+	outputs  []tree.Statement
 	snap     *catalog.Snapshot
 	settings settings
 	how      Start
@@ -58,7 +58,7 @@ func (e *Engine) plan(spec jobSpec, show *connectors.Connector) (*plan.Plan, err
 }
 
 // explain shows the plan of a job.
-func (e *Engine) explain(spec jobSpec, format parser.ExplainFormat) (string, error) {
+func (e *Engine) explain(spec jobSpec, format tree.ExplainFormat) (string, error) {
 	return planner.Explain(outputs(spec, nil), spec.snap, e.planOptions(spec.settings, nil), format)
 }
 

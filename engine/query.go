@@ -7,7 +7,7 @@ import (
 	"github.com/streamsql/streamsql/internal/runtime"
 	"github.com/streamsql/streamsql/internal/types"
 	"github.com/streamsql/streamsql/internal/vec"
-	"github.com/streamsql/streamsql/parser"
+	"github.com/streamsql/streamsql/parser/tree"
 	"github.com/streamsql/streamsql/planner"
 	"github.com/streamsql/streamsql/planner/plan"
 )
@@ -48,7 +48,7 @@ func (q *Query) Status() Status { return statusOf(q.job, q.plan) }
 
 // query plans and starts a SELECT; its rows come through the returned Query. spec has
 // the one output st.
-func (e *Engine) query(ctx context.Context, st *parser.QueryStmt, spec jobSpec) (*Query, error) {
+func (e *Engine) query(ctx context.Context, st *tree.QueryStmt, spec jobSpec) (*Query, error) {
 	pipe := newRowPipe()
 	conn := pipe.connector()
 	spec.name = "query"

@@ -3,12 +3,13 @@ package engine
 import (
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/parser"
+	"github.com/streamsql/streamsql/parser/tree"
 )
 
 // Script is a text whose ${NAME} were replaced, and its statements. Inside the engine
 // positions count in the replaced text; Fix brings an error back to what was typed.
 type Script struct {
-	Statements []parser.Statement
+	Statements []tree.Statement
 	src        *parser.Source
 }
 

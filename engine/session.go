@@ -7,7 +7,7 @@ import (
 	"github.com/streamsql/streamsql/internal/catalog"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/internal/types"
-	"github.com/streamsql/streamsql/parser"
+	"github.com/streamsql/streamsql/parser/tree"
 	"github.com/streamsql/streamsql/planner"
 )
 
@@ -60,12 +60,12 @@ func (s *Session) Parse(src string) (*Script, error) { return s.e.parse(src) }
 // it was typed.
 func (s *Session) Exec(ctx context.Context, script *Script, i int) (*Result, error) {
 	switch st := script.Statements[i].(type) {
-	case *parser.Insert:
+	case *tree.Insert:
 		return s.insert(ctx, st, script, "INSERT")
-	case *parser.CreateSink:
+	case *tree.CreateSink:
 		return s.createSink(ctx, st, script)
-	case *parser.QueryStmt:
-		q, err := s.e.query(ctx, st, jobSpec{src: script.Text(), outputs: []parser.Statement{st}, snap: s.Catalog(),
+	case *tree.QueryStmt:
+		q, err := s.e.query(ctx, st, jobSpec{src: script.Text(), outputs: []tree.Statement{st}, snap: s.Catalog(),
 			settings: s.settings.clone(), fix: script.Fix})
 		if err != nil {
 			return nil, err
@@ -77,9 +77,9 @@ func (s *Session) Exec(ctx context.Context, script *Script, i int) (*Result, err
 }
 
 // exec runs a statement that starts no rows flowing.
-func (s *Session) exec(ctx context.Context, st parser.Statement, src string) (*Result, error) {
+func (s *Session) exec(ctx context.Context, st tree.Statement, src string) (*Result, error) {
 	switch st := st.(type) {
-	case *parser.CreateTable, *parser.CreateView, *parser.Drop:
+	case *tree.CreateTable, *tree.CreateView, *tree.Drop:
 		if err := s.inUse(st); err != nil {
 			return nil, err
 		}
@@ -89,34 +89,34 @@ func (s *Session) exec(ctx context.Context, st parser.Statement, src string) (*R
 		}
 		s.setCatalog(snap)
 		return &Result{Tag: tag}, nil
-	case *parser.Set:
+	case *tree.Set:
 		if err := s.settings.set(st.Key, st.Value, st.KeyPos, st.ValuePos); err != nil {
 			return nil, err
 		}
 		return &Result{Tag: "SET"}, nil
-	case *parser.Reset:
+	case *tree.Reset:
 		return s.reset(st)
-	case *parser.Explain:
+	case *tree.Explain:
 		return s.explain(st, src)
-	case *parser.Describe:
+	case *tree.Describe:
 		return s.describe(st)
-	case *parser.Show:
+	case *tree.Show:
 		return s.show(ctx, st)
-	case *parser.JobCommand:
+	case *tree.JobCommand:
 		return s.command(ctx, st)
-	case *parser.SnapshotJob:
+	case *tree.SnapshotJob:
 		return s.snapshot(ctx, st)
-	case *parser.RestoreJob:
+	case *tree.RestoreJob:
 		return s.restore(ctx, st)
-	case *parser.DropSavepoint:
+	case *tree.DropSavepoint:
 		if err := DropSavepoint(ctx, s.e.SavepointPath(st.Path.Value)); err != nil {
 			return nil, at(err, st.Path.Pos)
 		}
 		return &Result{Tag: "DROP SAVEPOINT"}, nil
-	case *parser.BeginStatementSet, *parser.EndStatementSet:
+	case *tree.BeginStatementSet, *tree.EndStatementSet:
 		return nil, sqlerr.New(sqlerr.CodeNotSupported, st.Extent().Pos, "a statement set belongs in a file").
 			WithHint("Run it with: streamsql run FILE.")
-	case *parser.ExplainUpgrade:
+	case *tree.ExplainUpgrade:
 		return s.explainUpgrade(ctx, st)
 	}
 	return nil, sqlerr.Internalf("no way to run a %T", st)
@@ -131,7 +131,7 @@ func (s *Session) Columns(query string) (types.Schema, error) {
 	if len(script.Statements) != 1 {
 		return nil, sqlerr.New(sqlerr.CodeSyntax, 0, "%d statements where one query is wanted", len(script.Statements))
 	}
-	q, ok := script.Statements[0].(*parser.QueryStmt)
+	q, ok := script.Statements[0].(*tree.QueryStmt)
 	if !ok {
 		return nil, sqlerr.New(sqlerr.CodeSyntax, script.Statements[0].Extent().Pos, "not a query")
 	}
@@ -140,7 +140,7 @@ func (s *Session) Columns(query string) (types.Schema, error) {
 }
 
 // reset goes back to what the engine was opened with.
-func (s *Session) reset(st *parser.Reset) (*Result, error) {
+func (s *Session) reset(st *tree.Reset) (*Result, error) {
 	if st.Key == "" {
 		s.settings = s.e.base.clone()
 		return &Result{Tag: "RESET"}, nil
@@ -155,11 +155,11 @@ func (s *Session) reset(st *parser.Reset) (*Result, error) {
 	return &Result{Tag: "RESET"}, nil
 }
 
-func (s *Session) explain(st *parser.Explain, src string) (*Result, error) {
+func (s *Session) explain(st *tree.Explain, src string) (*Result, error) {
 	if st.Analyze {
 		return nil, sqlerr.NotSupported(st.Pos, "EXPLAIN ANALYZE")
 	}
-	text, err := s.e.explain(jobSpec{src: src, outputs: []parser.Statement{st.Stmt}, snap: s.Catalog(), settings: s.settings}, st.Format)
+	text, err := s.e.explain(jobSpec{src: src, outputs: []tree.Statement{st.Stmt}, snap: s.Catalog(), settings: s.settings}, st.Format)
 	if err != nil {
 		return nil, err
 	}

@@ -9,30 +9,30 @@ import (
 	"github.com/streamsql/streamsql/internal/expr"
 	"github.com/streamsql/streamsql/internal/expr/agg"
 	"github.com/streamsql/streamsql/internal/sqlerr"
-	"github.com/streamsql/streamsql/parser"
+	"github.com/streamsql/streamsql/parser/tree"
 )
 
 // show runs SHOW.
-func (s *Session) show(ctx context.Context, st *parser.Show) (*Result, error) {
+func (s *Session) show(ctx context.Context, st *tree.Show) (*Result, error) {
 	r := &Result{Tag: "SHOW"}
 	switch st.Kind {
-	case parser.ShowTables:
+	case tree.ShowTables:
 		r.Columns = []string{"name", "kind", "connector"}
 		for _, t := range s.Catalog().Tables() {
 			c, _ := t.Option("connector")
 			r.Rows = append(r.Rows, []string{t.Name, string(t.Access), c.Value})
 		}
-	case parser.ShowViews:
+	case tree.ShowViews:
 		r.Columns = []string{"name"}
 		for _, v := range s.Catalog().Views() {
 			r.Rows = append(r.Rows, []string{v.Name})
 		}
-	case parser.ShowJobs:
+	case tree.ShowJobs:
 		r.Columns = []string{"job", "state", "rows in", "rows out", "late", "errors", "epoch", "restarts", "started"}
 		for _, j := range s.e.Jobs() {
 			r.Rows = append(r.Rows, j.row())
 		}
-	case parser.ShowFunctions:
+	case tree.ShowFunctions:
 		r.Columns = []string{"function", "kind", "description", "example"}
 		for _, f := range expr.Functions() {
 			r.Rows = append(r.Rows, []string{f.Name, "scalar", f.Doc, f.Example})
@@ -40,17 +40,17 @@ func (s *Session) show(ctx context.Context, st *parser.Show) (*Result, error) {
 		for _, f := range agg.Functions() {
 			r.Rows = append(r.Rows, []string{f.Name, "aggregate", f.Doc, f.Example})
 		}
-	case parser.ShowConnectors:
+	case tree.ShowConnectors:
 		r.Columns = []string{"connector", "description"}
 		for _, c := range s.e.ListConnectors() {
 			r.Rows = append(r.Rows, []string{c.Name, c.Doc})
 		}
-	case parser.ShowSettings:
+	case tree.ShowSettings:
 		r.Columns = []string{"setting", "value", "default", "description"}
 		for _, d := range Settings() {
 			r.Rows = append(r.Rows, []string{d.Name, s.settings.get(d.Name), d.Default, d.Doc})
 		}
-	case parser.ShowCreateTable:
+	case tree.ShowCreateTable:
 		n := st.Table.Last()
 		t, v := s.Catalog().Find(n.Text, n.Quoted)
 		if t == nil && v == nil {
@@ -62,9 +62,9 @@ func (s *Session) show(ctx context.Context, st *parser.Show) (*Result, error) {
 		} else {
 			r.Rows = [][]string{{v.SQL}}
 		}
-	case parser.ShowCheckpoints:
+	case tree.ShowCheckpoints:
 		return s.showCheckpoints(ctx, st)
-	case parser.ShowSavepoints:
+	case tree.ShowSavepoints:
 		list, err := s.e.Savepoints(ctx)
 		if err != nil {
 			return nil, err
@@ -79,7 +79,7 @@ func (s *Session) show(ctx context.Context, st *parser.Show) (*Result, error) {
 	return r, nil
 }
 
-func (s *Session) showCheckpoints(ctx context.Context, st *parser.Show) (*Result, error) {
+func (s *Session) showCheckpoints(ctx context.Context, st *tree.Show) (*Result, error) {
 	r := &Result{Tag: "SHOW", Columns: []string{"job", "epoch", "attempt", "bytes", "created", "kind"}}
 	var names []string
 	if st.Job != nil {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/streamsql/streamsql/checkpoint"
 	"github.com/streamsql/streamsql/internal/sqlerr"
-	"github.com/streamsql/streamsql/parser"
+	"github.com/streamsql/streamsql/parser/tree"
 	"github.com/streamsql/streamsql/planner/plan"
 	"github.com/streamsql/streamsql/planner/upgrade"
 )
@@ -95,7 +95,7 @@ func (e *Engine) ExplainUpgrade(ctx context.Context, f *File, path string) (stri
 }
 
 // explainUpgrade runs EXPLAIN UPGRADE.
-func (s *Session) explainUpgrade(ctx context.Context, st *parser.ExplainUpgrade) (*Result, error) {
+func (s *Session) explainUpgrade(ctx context.Context, st *tree.ExplainUpgrade) (*Result, error) {
 	text, err := os.ReadFile(st.File.Value)
 	if err != nil {
 		var p *os.PathError
@@ -116,6 +116,6 @@ func (s *Session) explainUpgrade(ctx context.Context, st *parser.ExplainUpgrade)
 }
 
 // elsewhere turns an error with a place in a file into one at the mention of the file.
-func elsewhere(err error, file parser.StringArg) error {
+func elsewhere(err error, file tree.StringArg) error {
 	return move(err, func(sqlerr.Pos) sqlerr.Pos { return file.Pos })
 }

@@ -6,6 +6,7 @@ import (
 	tidb "github.com/pingcap/tidb/pkg/parser"
 
 	"github.com/streamsql/streamsql/internal/sqlerr"
+	"github.com/streamsql/streamsql/parser/tree"
 )
 
 // parser reads the tokens of one text. It is used by one goroutine.
@@ -34,11 +35,11 @@ func (p *parser) peek(n int) *token {
 func (p *parser) pos(i int) sqlerr.Pos { return p.at(p.toks[i].off) }
 
 // span is the extent of tokens lo up to but not including hi.
-func (p *parser) span(lo, hi int) Span {
+func (p *parser) span(lo, hi int) tree.Span {
 	if hi <= lo {
-		return Span{Pos: p.pos(lo), End: p.pos(lo)}
+		return tree.Span{Pos: p.pos(lo), End: p.pos(lo)}
 	}
-	return Span{Pos: p.pos(lo), End: p.at(p.toks[hi-1].end-1) + 1}
+	return tree.Span{Pos: p.pos(lo), End: p.at(p.toks[hi-1].end-1) + 1}
 }
 
 func (p *parser) isOp(op string) bool { t := p.cur(); return t.kind == tOp && t.val == op }
@@ -173,41 +174,41 @@ func isNameToken(t *token) bool {
 	return t.kind == tQuoted || t.kind == tWord && isColumnName(t.up)
 }
 
-func (p *parser) nameAt(i int) Name {
+func (p *parser) nameAt(i int) tree.Name {
 	t := &p.toks[i]
-	return Name{Span: p.span(i, i+1), Text: t.val, Quoted: t.kind == tQuoted}
+	return tree.Name{Span: p.span(i, i+1), Text: t.val, Quoted: t.kind == tQuoted}
 }
 
 // name reads one identifier.
-func (p *parser) name(what string) (Name, error) {
+func (p *parser) name(what string) (tree.Name, error) {
 	if !p.isName() {
-		return Name{}, p.unexpected().expecting(what)
+		return tree.Name{}, p.unexpected().expecting(what)
 	}
 	p.i++
 	return p.nameAt(p.i - 1), nil
 }
 
 // label reads the name after AS, where every word is allowed.
-func (p *parser) label() (Name, error) {
+func (p *parser) label() (tree.Name, error) {
 	if t := p.cur(); t.kind != tWord && t.kind != tQuoted {
-		return Name{}, p.unexpected().expecting("a name")
+		return tree.Name{}, p.unexpected().expecting("a name")
 	}
 	p.i++
 	return p.nameAt(p.i - 1), nil
 }
 
 // qualifiedName reads name{.name}; after a dot any word is a name.
-func (p *parser) qualifiedName(what string) (QualifiedName, error) {
+func (p *parser) qualifiedName(what string) (tree.QualifiedName, error) {
 	lo := p.i
 	n, err := p.name(what)
 	if err != nil {
-		return QualifiedName{}, err
+		return tree.QualifiedName{}, err
 	}
-	q := QualifiedName{Parts: []Name{n}}
+	q := tree.QualifiedName{Parts: []tree.Name{n}}
 	for p.isOp(".") {
 		p.i++
 		if n, err = p.label(); err != nil {
-			return QualifiedName{}, err
+			return tree.QualifiedName{}, err
 		}
 		q.Parts = append(q.Parts, n)
 	}
@@ -219,11 +220,11 @@ func (p *parser) qualifiedName(what string) (QualifiedName, error) {
 }
 
 // nameList reads ( name, … ).
-func (p *parser) nameList() ([]Name, error) {
+func (p *parser) nameList() ([]tree.Name, error) {
 	if err := p.expectOp("("); err != nil {
 		return nil, err
 	}
-	var out []Name
+	var out []tree.Name
 	for {
 		n, err := p.name("a column name")
 		if err != nil {

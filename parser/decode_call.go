@@ -6,6 +6,7 @@ import (
 	"github.com/pingcap/tidb/pkg/parser/ast"
 
 	"github.com/streamsql/streamsql/internal/sqlerr"
+	"github.com/streamsql/streamsql/parser/tree"
 )
 
 // postfixOf decodes the COLLATEs that spell the number of a postfix mark.
@@ -36,11 +37,11 @@ func (f *fragment) postfixOf(n *ast.SetCollationExpr) (val, error) {
 	switch e := m.expr.(type) {
 	case nil:
 		return val{v.expr, v.lo, m.hi}, nil
-	case *CastExpr:
+	case *tree.CastExpr:
 		e.X, e.Span = v.expr, s
-	case *SubscriptExpr:
+	case *tree.SubscriptExpr:
 		e.X, e.Span = v.expr, s
-	case *FieldExpr:
+	case *tree.FieldExpr:
 		e.X, e.Span = v.expr, s
 	default:
 		return val{}, f.internal("unexpected postfix %T", e)
@@ -63,7 +64,7 @@ func (f *fragment) carrier(n *ast.FuncCallExpr) (val, error) {
 	}
 	one := len(args) == 1
 	s := f.p.span(m.lo, m.hi)
-	exprs := make([]Expr, len(args))
+	exprs := make([]tree.Expr, len(args))
 	for i, a := range args {
 		exprs[i] = a.expr
 	}
@@ -74,7 +75,7 @@ func (f *fragment) carrier(n *ast.FuncCallExpr) (val, error) {
 		}
 		return args[0], nil
 	case mCall:
-		c := m.expr.(*CallExpr)
+		c := m.expr.(*tree.CallExpr)
 		c.Args = exprs
 		if c.Distinct && len(args) != 1 && c.FuncName() == "count" {
 			return val{}, sqlerr.New(sqlerr.CodeUndefinedFunction, c.Pos, "COUNT(DISTINCT …) takes one argument").
@@ -82,28 +83,28 @@ func (f *fragment) carrier(n *ast.FuncCallExpr) (val, error) {
 		}
 		return val{c, m.lo, m.hi}, nil
 	case mRow:
-		r := m.expr.(*RowExpr)
+		r := m.expr.(*tree.RowExpr)
 		r.Elems, r.Span = exprs, s
 		return val{r, m.lo, m.hi}, nil
 	case mArray:
-		return val{&ArrayExpr{Span: s, Elems: exprs}, m.lo, m.hi}, nil
+		return val{&tree.ArrayExpr{Span: s, Elems: exprs}, m.lo, m.hi}, nil
 	case mMap:
 		if len(exprs)%2 != 0 {
 			return val{}, sqlerr.New(sqlerr.CodeSyntax, s.Pos, "MAP[…] needs an even number of elements")
 		}
-		return val{&MapExpr{Span: s, Elems: exprs}, m.lo, m.hi}, nil
+		return val{&tree.MapExpr{Span: s, Elems: exprs}, m.lo, m.hi}, nil
 	case mCast:
 		if !one {
 			break
 		}
-		c := m.expr.(*CastExpr)
+		c := m.expr.(*tree.CastExpr)
 		c.X, c.Span = exprs[0], s
 		return val{c, m.lo, m.hi}, nil
 	case mExtract:
 		if !one {
 			break
 		}
-		e := m.expr.(*ExtractExpr)
+		e := m.expr.(*tree.ExtractExpr)
 		e.X, e.Span = exprs[0], s
 		return val{e, m.lo, m.hi}, nil
 	}

@@ -3,11 +3,12 @@ package parser
 import (
 	"github.com/pingcap/tidb/pkg/parser/ast"
 	"github.com/pingcap/tidb/pkg/parser/opcode"
+	"github.com/streamsql/streamsql/parser/tree"
 )
 
 // val is a decoded expression with the tokens it covers, brackets included.
 type val struct {
-	expr   Expr
+	expr   tree.Expr
 	lo, hi int
 }
 
@@ -38,12 +39,12 @@ func (f *fragment) decode(n ast.ExprNode) (val, error) {
 	case *ast.UnaryOperationExpr:
 		return f.unary(n)
 	case *ast.IsNullExpr:
-		return f.isTest(n.Expr, IsNull, n.Not)
+		return f.isTest(n.Expr, tree.IsNull, n.Not)
 	case *ast.IsTruthExpr:
 		if n.True == 1 {
-			return f.isTest(n.Expr, IsTrue, n.Not)
+			return f.isTest(n.Expr, tree.IsTrue, n.Not)
 		}
-		return f.isTest(n.Expr, IsFalse, n.Not)
+		return f.isTest(n.Expr, tree.IsFalse, n.Not)
 	case *ast.PatternInExpr:
 		return f.in(n)
 	case *ast.PatternLikeOrIlikeExpr:
@@ -60,10 +61,10 @@ func (f *fragment) decode(n ast.ExprNode) (val, error) {
 	return val{}, f.internal("unexpected expression %T", n)
 }
 
-var binaryOps = map[opcode.Op]BinaryOp{
-	opcode.LogicAnd: OpAnd, opcode.LogicOr: OpOr,
-	opcode.EQ: OpEq, opcode.NE: OpNe, opcode.LT: OpLt, opcode.LE: OpLe, opcode.GT: OpGt, opcode.GE: OpGe,
-	opcode.Plus: OpAdd, opcode.Minus: OpSub, opcode.Mul: OpMul, opcode.Div: OpDiv, opcode.Mod: OpMod,
+var binaryOps = map[opcode.Op]tree.BinaryOp{
+	opcode.LogicAnd: tree.OpAnd, opcode.LogicOr: tree.OpOr,
+	opcode.EQ: tree.OpEq, opcode.NE: tree.OpNe, opcode.LT: tree.OpLt, opcode.LE: tree.OpLe, opcode.GT: tree.OpGt, opcode.GE: tree.OpGe,
+	opcode.Plus: tree.OpAdd, opcode.Minus: tree.OpSub, opcode.Mul: tree.OpMul, opcode.Div: tree.OpDiv, opcode.Mod: tree.OpMod,
 }
 
 func isComparison(n ast.ExprNode) bool {
@@ -96,7 +97,7 @@ func (f *fragment) binary(n *ast.BinaryOperationExpr) (val, error) {
 				return val{}, f.internal("a mark came back twice")
 			}
 			m.used = true
-			return val{&QuantifiedExpr{
+			return val{&tree.QuantifiedExpr{
 				Span: f.p.span(l.lo, m.hi), X: l.expr, Op: op, OpPos: f.p.pos(l.hi),
 				All: m.all, Query: m.query, Array: m.expr,
 			}, l.lo, m.hi}, nil
@@ -106,7 +107,7 @@ func (f *fragment) binary(n *ast.BinaryOperationExpr) (val, error) {
 	if err != nil {
 		return val{}, err
 	}
-	return val{&BinaryExpr{Span: f.p.span(l.lo, r.hi), Op: op, OpPos: f.p.pos(l.hi), L: l.expr, R: r.expr}, l.lo, r.hi}, nil
+	return val{&tree.BinaryExpr{Span: f.p.span(l.lo, r.hi), Op: op, OpPos: f.p.pos(l.hi), L: l.expr, R: r.expr}, l.lo, r.hi}, nil
 }
 
 // carriedOf decodes (L carrier mark) carrier R.
@@ -132,23 +133,23 @@ func (f *fragment) carriedOf(n *ast.BinaryOperationExpr) (val, error) {
 		return val{}, err
 	}
 	s, at := f.p.span(l.lo, r.hi), f.p.pos(m.lo)
-	var e Expr
+	var e tree.Expr
 	switch m.op {
 	case opConcat, opJSONGet, opJSONGetText:
 		if n.Op != opcode.Or {
 			return val{}, f.internal("a mark came back under another operator")
 		}
-		e = &BinaryExpr{Span: s, Op: OpConcat + BinaryOp(m.op-opConcat), OpPos: at, L: l.expr, R: r.expr}
+		e = &tree.BinaryExpr{Span: s, Op: tree.OpConcat + tree.BinaryOp(m.op-opConcat), OpPos: at, L: l.expr, R: r.expr}
 	case opDistinct, opNotDistinct:
 		if n.Op != opcode.NullEQ {
 			return val{}, f.internal("a mark came back under another operator")
 		}
-		e = &DistinctExpr{Span: s, L: l.expr, R: r.expr, Not: m.op == opNotDistinct, OpPos: at}
+		e = &tree.DistinctExpr{Span: s, L: l.expr, R: r.expr, Not: m.op == opNotDistinct, OpPos: at}
 	case opAtTimeZone:
 		if n.Op != opcode.Xor {
 			return val{}, f.internal("a mark came back under another operator")
 		}
-		e = &AtTimeZoneExpr{Span: s, X: l.expr, Zone: r.expr, OpPos: at}
+		e = &tree.AtTimeZoneExpr{Span: s, X: l.expr, Zone: r.expr, OpPos: at}
 	}
 	return val{e, l.lo, r.hi}, nil
 }
@@ -158,14 +159,14 @@ func (f *fragment) unary(n *ast.UnaryOperationExpr) (val, error) {
 	if err != nil {
 		return val{}, err
 	}
-	u := &UnaryExpr{X: v.expr, Span: f.p.span(v.lo-1, v.hi)}
+	u := &tree.UnaryExpr{X: v.expr, Span: f.p.span(v.lo-1, v.hi)}
 	switch n.Op {
 	case opcode.Minus:
-		u.Op = OpNeg
+		u.Op = tree.OpNeg
 	case opcode.Plus:
-		u.Op = OpPlus
+		u.Op = tree.OpPlus
 	case opcode.Not:
-		u.Op = OpNot
+		u.Op = tree.OpNot
 	default:
 		return val{}, f.internal("unexpected operator %s", n.Op)
 	}
@@ -173,7 +174,7 @@ func (f *fragment) unary(n *ast.UnaryOperationExpr) (val, error) {
 }
 
 // isTest decodes IS …; the tokens tell UNKNOWN from NULL, which TiDB does not.
-func (f *fragment) isTest(n ast.ExprNode, test IsTest, not bool) (val, error) {
+func (f *fragment) isTest(n ast.ExprNode, test tree.IsTest, not bool) (val, error) {
 	v, err := f.decode(n)
 	if err != nil {
 		return val{}, err
@@ -184,10 +185,10 @@ func (f *fragment) isTest(n ast.ExprNode, test IsTest, not bool) (val, error) {
 			hi++
 		}
 		if f.p.toks[hi-1].up == "UNKNOWN" {
-			test = IsUnknown
+			test = tree.IsUnknown
 		}
 	}
-	return val{&IsExpr{Span: f.p.span(v.lo, hi), X: v.expr, Test: test, Not: not}, v.lo, hi}, nil
+	return val{&tree.IsExpr{Span: f.p.span(v.lo, hi), X: v.expr, Test: test, Not: not}, v.lo, hi}, nil
 }
 
 func (f *fragment) in(n *ast.PatternInExpr) (val, error) {
@@ -206,7 +207,7 @@ func (f *fragment) in(n *ast.PatternInExpr) (val, error) {
 	if hi <= 0 {
 		return val{}, f.internal("IN came back elsewhere")
 	}
-	e := &InExpr{Span: f.p.span(v.lo, hi), X: v.expr, Not: n.Not}
+	e := &tree.InExpr{Span: f.p.span(v.lo, hi), X: v.expr, Not: n.Not}
 	if m := f.peekMark(n.List[0]); m != nil && m.kind == mIn {
 		if m.used || len(n.List) > 1 {
 			return val{}, f.internal("unexpected list after IN")
@@ -221,8 +222,8 @@ func (f *fragment) in(n *ast.PatternInExpr) (val, error) {
 	return val{e, v.lo, hi}, nil
 }
 
-func (f *fragment) decodeAll(nodes []ast.ExprNode) ([]Expr, error) {
-	out := make([]Expr, 0, len(nodes))
+func (f *fragment) decodeAll(nodes []ast.ExprNode) ([]tree.Expr, error) {
+	out := make([]tree.Expr, 0, len(nodes))
 	for _, n := range nodes {
 		v, err := f.decode(n)
 		if err != nil {
@@ -242,7 +243,7 @@ func (f *fragment) like(n *ast.PatternLikeOrIlikeExpr) (val, error) {
 	if err != nil {
 		return val{}, err
 	}
-	return val{&LikeExpr{
+	return val{&tree.LikeExpr{
 		Span: f.p.span(v.lo, m.hi), X: v.expr, Pattern: p.expr, Escape: m.like.escape,
 		CaseInsensitive: !n.IsLike, Not: n.Not,
 	}, v.lo, m.hi}, nil
@@ -275,13 +276,13 @@ func (f *fragment) betweenOf(n *ast.BetweenExpr) (val, error) {
 	if err != nil {
 		return val{}, err
 	}
-	return val{&BetweenExpr{Span: f.p.span(v.lo, hi.hi), X: v.expr, Low: lo.expr, High: hi.expr, Not: n.Not}, v.lo, hi.hi}, nil
+	return val{&tree.BetweenExpr{Span: f.p.span(v.lo, hi.hi), X: v.expr, Low: lo.expr, High: hi.expr, Not: n.Not}, v.lo, hi.hi}, nil
 }
 
 func (f *fragment) caseOf(n *ast.CaseExpr) (val, error) {
-	c := &CaseExpr{}
+	c := &tree.CaseExpr{}
 	lo := -1
-	part := func(n ast.ExprNode) (Expr, int, error) {
+	part := func(n ast.ExprNode) (tree.Expr, int, error) {
 		v, err := f.decode(n)
 		if err == nil && lo < 0 {
 			lo = v.lo
@@ -297,7 +298,7 @@ func (f *fragment) caseOf(n *ast.CaseExpr) (val, error) {
 	}
 	hi := 0
 	for _, w := range n.WhenClauses {
-		var when When
+		var when tree.When
 		if when.Cond, _, err = part(w.Expr); err != nil {
 			return val{}, err
 		}

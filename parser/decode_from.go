@@ -1,9 +1,12 @@
 package parser
 
-import "github.com/pingcap/tidb/pkg/parser/ast"
+import (
+	"github.com/pingcap/tidb/pkg/parser/ast"
+	"github.com/streamsql/streamsql/parser/tree"
+)
 
 // parseTable parses a fragment that is SELECT * FROM and one chain of joins.
-func (f *fragment) parseTable() (TableExpr, error) {
+func (f *fragment) parseTable() (tree.TableExpr, error) {
 	stmt, err := f.parse()
 	if err != nil {
 		return nil, err
@@ -16,7 +19,7 @@ func (f *fragment) parseTable() (TableExpr, error) {
 	if err != nil {
 		return nil, err
 	}
-	sel, ok := body.(*Select)
+	sel, ok := body.(*tree.Select)
 	if !ok || len(sel.From) != 1 {
 		return nil, f.internal("unexpected parts of a join")
 	}
@@ -26,14 +29,14 @@ func (f *fragment) parseTable() (TableExpr, error) {
 // tableVal is a decoded table expression; join is the join that its left-most table
 // was brought in by.
 type tableVal struct {
-	table TableExpr
+	table tree.TableExpr
 	join  *joinMark
 	lo    int
 	hi    int
 }
 
 // from decodes FROM, one entry per comma; nil for the stand-in.
-func (f *fragment) from(c *ast.TableRefsClause) ([]TableExpr, error) {
+func (f *fragment) from(c *ast.TableRefsClause) ([]tree.TableExpr, error) {
 	if c == nil || c.TableRefs == nil {
 		return nil, f.internal("no FROM came back")
 	}
@@ -44,7 +47,7 @@ func (f *fragment) from(c *ast.TableRefsClause) ([]TableExpr, error) {
 	if len(vals) == 1 && vals[0].table == nil {
 		return nil, nil
 	}
-	out := make([]TableExpr, 0, len(vals))
+	out := make([]tree.TableExpr, 0, len(vals))
 	for _, v := range vals {
 		if v.join != nil || v.table == nil {
 			return nil, f.internal("a join got lost")
@@ -126,7 +129,7 @@ func (f *fragment) joinOf(n *ast.Join) (tableVal, error) {
 	if j == nil || l.table == nil || r.table == nil {
 		return tableVal{}, f.internal("a join came back otherwise")
 	}
-	out := &Join{
+	out := &tree.Join{
 		Kind: j.kind, Natural: j.natural, Left: l.table, Right: r.table, Using: j.using,
 		OpPos: f.p.pos(j.tok), Span: f.p.span(l.lo, j.hi),
 	}
@@ -136,7 +139,7 @@ func (f *fragment) joinOf(n *ast.Join) (tableVal, error) {
 		}
 		m.used = true
 	} else {
-		if j.kind == CrossJoin || j.natural || j.using != nil {
+		if j.kind == tree.CrossJoin || j.natural || j.using != nil {
 			return tableVal{}, f.internal("unexpected join condition")
 		}
 		v, err := f.decode(n.On.Expr)

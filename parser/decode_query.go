@@ -6,15 +6,16 @@ import (
 	"github.com/pingcap/tidb/pkg/parser/ast"
 
 	"github.com/streamsql/streamsql/internal/sqlerr"
+	"github.com/streamsql/streamsql/parser/tree"
 )
 
 // parseQuery parses and decodes a query's fragment.
-func (f *fragment) parseQuery() (*Query, error) {
+func (f *fragment) parseQuery() (*tree.Query, error) {
 	stmt, err := f.parse()
 	if err != nil {
 		return nil, err
 	}
-	q := &Query{}
+	q := &tree.Query{}
 	switch s := stmt.(type) {
 	case *ast.SelectStmt:
 		if s.With != nil || len(f.cores) != 1 {
@@ -41,7 +42,7 @@ func (f *fragment) parseQuery() (*Query, error) {
 	return q, f.allTaken()
 }
 
-func (f *fragment) tailOf(q *Query, order *ast.OrderByClause, limit *ast.Limit) error {
+func (f *fragment) tailOf(q *tree.Query, order *ast.OrderByClause, limit *ast.Limit) error {
 	if order != nil {
 		items, err := f.sortItems(order.Items)
 		if err != nil {
@@ -59,7 +60,7 @@ func (f *fragment) tailOf(q *Query, order *ast.OrderByClause, limit *ast.Limit) 
 	}
 	for _, part := range []struct {
 		from ast.ExprNode
-		to   **Count
+		to   **tree.Count
 	}{{limit.Count, &q.Limit}, {limit.Offset, &q.Offset}} {
 		if part.from == nil {
 			continue
@@ -82,21 +83,21 @@ func (f *fragment) tailOf(q *Query, order *ast.OrderByClause, limit *ast.Limit) 
 }
 
 // ordinalOnly refuses constants that are no column number, as PostgreSQL does.
-func ordinalOnly(e Expr, clause string) error {
+func ordinalOnly(e tree.Expr, clause string) error {
 	switch c := e.(type) {
-	case *NumberLit:
+	case *tree.NumberLit:
 		if _, err := strconv.ParseInt(c.Text, 10, 32); err == nil {
 			return nil
 		}
-	case *StringLit, *BoolLit, *NullLit:
+	case *tree.StringLit, *tree.BoolLit, *tree.NullLit:
 	default:
 		return nil
 	}
 	return sqlerr.New(sqlerr.CodeSyntax, e.Extent().Pos, "non-integer constant in %s", clause)
 }
 
-func (f *fragment) sortItems(items []*ast.ByItem) ([]SortItem, error) {
-	out := make([]SortItem, 0, len(items))
+func (f *fragment) sortItems(items []*ast.ByItem) ([]tree.SortItem, error) {
+	out := make([]tree.SortItem, 0, len(items))
 	for _, it := range items {
 		if it.Desc {
 			return nil, f.internal("unexpected DESC")
@@ -110,18 +111,18 @@ func (f *fragment) sortItems(items []*ast.ByItem) ([]SortItem, error) {
 	return out, nil
 }
 
-func (f *fragment) sortItem(n ast.ExprNode) (SortItem, error) {
+func (f *fragment) sortItem(n ast.ExprNode) (tree.SortItem, error) {
 	call, ok := n.(*ast.FuncCallExpr)
 	if !ok || len(call.Args) != 1 {
-		return SortItem{}, f.internal("unexpected sort item %T", n)
+		return tree.SortItem{}, f.internal("unexpected sort item %T", n)
 	}
 	m, err := f.take(call.FnName.O, mSort)
 	if err != nil {
-		return SortItem{}, err
+		return tree.SortItem{}, err
 	}
 	v, err := f.decode(call.Args[0])
 	if err != nil {
-		return SortItem{}, err
+		return tree.SortItem{}, err
 	}
 	m.sort.Expr = v.expr
 	return m.sort, nil
@@ -129,11 +130,11 @@ func (f *fragment) sortItem(n ast.ExprNode) (SortItem, error) {
 
 // setOps groups the flat list that TiDB makes: INTERSECT first, then from left to
 // right.
-func (f *fragment) setOps(nodes []ast.Node) (QueryBody, error) {
+func (f *fragment) setOps(nodes []ast.Node) (tree.QueryBody, error) {
 	if len(nodes) != len(f.cores) {
 		return nil, f.internal("%d branches came back for %d", len(nodes), len(f.cores))
 	}
-	var bodies []QueryBody
+	var bodies []tree.QueryBody
 	var ops []setOpTok
 	for i, n := range nodes {
 		s, ok := n.(*ast.SelectStmt)
@@ -171,23 +172,23 @@ type setOpTok struct {
 	tok  int
 }
 
-func (f *fragment) joinBodies(op setOpTok, l, r QueryBody) QueryBody {
-	s := &SetOp{
+func (f *fragment) joinBodies(op setOpTok, l, r tree.QueryBody) tree.QueryBody {
+	s := &tree.SetOp{
 		Left: l, Right: r, OpPos: f.p.pos(op.tok),
 		All:  op.kind == ast.UnionAll || op.kind == ast.ExceptAll || op.kind == ast.IntersectAll,
-		Span: Span{Pos: l.Extent().Pos, End: r.Extent().End},
+		Span: tree.Span{Pos: l.Extent().Pos, End: r.Extent().End},
 	}
 	switch op.kind {
 	case ast.Intersect, ast.IntersectAll:
-		s.Kind = Intersect
+		s.Kind = tree.Intersect
 	case ast.Except, ast.ExceptAll:
-		s.Kind = Except
+		s.Kind = tree.Except
 	}
 	return s
 }
 
 // core decodes the i-th SELECT of the fragment.
-func (f *fragment) core(s *ast.SelectStmt, i int) (QueryBody, error) {
+func (f *fragment) core(s *ast.SelectStmt, i int) (tree.QueryBody, error) {
 	if err := f.plainSelect(s); err != nil {
 		return nil, err
 	}
@@ -199,13 +200,13 @@ func (f *fragment) core(s *ast.SelectStmt, i int) (QueryBody, error) {
 				return nil, f.internal("unexpected parts of a branch")
 			}
 			m.used = true
-			if q, ok := m.body.(*Query); ok && len(q.With) == 0 && len(q.OrderBy) == 0 && q.Limit == nil && q.Offset == nil {
+			if q, ok := m.body.(*tree.Query); ok && len(q.With) == 0 && len(q.OrderBy) == 0 && q.Limit == nil && q.Offset == nil {
 				return q.Body, nil
 			}
 			return m.body, nil
 		}
 	}
-	out := &Select{Span: f.p.span(c.lo, c.hi), Distinct: s.Distinct, Windows: c.windows}
+	out := &tree.Select{Span: f.p.span(c.lo, c.hi), Distinct: s.Distinct, Windows: c.windows}
 	for _, fd := range fields {
 		it, err := f.selectItemOf(fd)
 		if err != nil {
@@ -256,26 +257,26 @@ func (f *fragment) plainSelect(s *ast.SelectStmt) error {
 	return nil
 }
 
-func (f *fragment) selectItemOf(fd *ast.SelectField) (SelectItem, error) {
+func (f *fragment) selectItemOf(fd *ast.SelectField) (tree.SelectItem, error) {
 	if fd.WildCard != nil || fd.Auxiliary {
-		return SelectItem{}, f.internal("unexpected select item")
+		return tree.SelectItem{}, f.internal("unexpected select item")
 	}
 	if m := f.peekMark(fd.Expr); m != nil && m.kind == mStar {
 		if m.used || fd.AsName.O != "" {
-			return SelectItem{}, f.internal("unexpected star")
+			return tree.SelectItem{}, f.internal("unexpected star")
 		}
 		m.used = true
-		return SelectItem{Span: m.expr.Extent(), Expr: m.expr}, nil
+		return tree.SelectItem{Span: m.expr.Extent(), Expr: m.expr}, nil
 	}
 	v, err := f.decode(fd.Expr)
 	if err != nil {
-		return SelectItem{}, err
+		return tree.SelectItem{}, err
 	}
-	it := SelectItem{Span: f.p.span(v.lo, v.hi), Expr: v.expr}
+	it := tree.SelectItem{Span: f.p.span(v.lo, v.hi), Expr: v.expr}
 	if fd.AsName.O != "" {
 		m, err := f.take(fd.AsName.O, mAlias)
 		if err != nil {
-			return SelectItem{}, err
+			return tree.SelectItem{}, err
 		}
 		it.Alias = &m.name
 		it.End = m.name.End
@@ -283,11 +284,11 @@ func (f *fragment) selectItemOf(fd *ast.SelectField) (SelectItem, error) {
 	return it, nil
 }
 
-func (f *fragment) groupByOf(g *ast.GroupByClause) (*GroupBy, error) {
+func (f *fragment) groupByOf(g *ast.GroupByClause) (*tree.GroupBy, error) {
 	if g.Rollup {
 		return nil, f.internal("unexpected ROLLUP")
 	}
-	out := &GroupBy{}
+	out := &tree.GroupBy{}
 	for _, it := range g.Items {
 		if it.Desc {
 			return nil, f.internal("unexpected DESC")
@@ -308,7 +309,7 @@ func (f *fragment) groupByOf(g *ast.GroupByClause) (*GroupBy, error) {
 		}
 		out.Items = append(out.Items, groupOf(v.expr))
 	}
-	out.Span = Span{Pos: out.Items[0].Pos, End: out.Items[len(out.Items)-1].End}
+	out.Span = tree.Span{Pos: out.Items[0].Pos, End: out.Items[len(out.Items)-1].End}
 	return out, nil
 }
 
@@ -330,12 +331,12 @@ func (f *fragment) parseList() ([]val, error) {
 }
 
 // parseSorts parses a fragment that is a list of sort items.
-func (f *fragment) parseSorts() ([]SortItem, error) {
+func (f *fragment) parseSorts() ([]tree.SortItem, error) {
 	fields, err := f.fields()
 	if err != nil {
 		return nil, err
 	}
-	out := make([]SortItem, 0, len(fields))
+	out := make([]tree.SortItem, 0, len(fields))
 	for _, e := range fields {
 		s, err := f.sortItem(e)
 		if err != nil {

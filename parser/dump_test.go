@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+
+	"github.com/streamsql/streamsql/parser/tree"
 )
 
 // dump prints a node as a compact s-expression: operators in front, names, literals
@@ -13,68 +15,68 @@ func dump(v any) string {
 	switch v := v.(type) {
 	case nil:
 		return "nil"
-	case Name:
-		return quoteName(v)
-	case *Name:
-		return quoteName(*v)
-	case QualifiedName:
+	case tree.Name:
+		return tree.QuoteName(v)
+	case *tree.Name:
+		return tree.QuoteName(*v)
+	case tree.QualifiedName:
 		return dumpNames(v.Parts)
-	case *ColumnRef:
+	case *tree.ColumnRef:
 		return dumpNames(v.Parts)
-	case *NumberLit:
+	case *tree.NumberLit:
 		return v.Text
-	case *StringLit:
-		return QuoteString(v.Value)
-	case *BoolLit:
+	case *tree.StringLit:
+		return tree.QuoteString(v.Value)
+	case *tree.BoolLit:
 		return fmt.Sprint(v.Value)
-	case *NullLit:
+	case *tree.NullLit:
 		return "null"
-	case *TypedLit:
-		return v.Type.String() + QuoteString(v.Value)
-	case *IntervalLit:
+	case *tree.TypedLit:
+		return v.Type.String() + tree.QuoteString(v.Value)
+	case *tree.IntervalLit:
 		return fmt.Sprintf("interval(%d,%d,%d)", v.Value.Months, v.Value.Days, v.Value.Micros)
-	case TypeName:
+	case tree.TypeName:
 		return v.String()
-	case *TypeName:
+	case *tree.TypeName:
 		return v.String()
-	case *UnaryExpr:
+	case *tree.UnaryExpr:
 		return "(" + strings.ToLower(v.Op.String()) + " " + dump(v.X) + ")"
-	case *BinaryExpr:
+	case *tree.BinaryExpr:
 		return "(" + strings.ToLower(v.Op.String()) + " " + dump(v.L) + " " + dump(v.R) + ")"
-	case *CastExpr:
+	case *tree.CastExpr:
 		if !v.Try {
 			return "(cast " + dump(v.X) + " " + v.Type.String() + ")"
 		}
-	case *RowExpr:
+	case *tree.RowExpr:
 		return "(row" + dumpList(reflect.ValueOf(v.Elems)) + ")"
-	case *CallExpr:
+	case *tree.CallExpr:
 		return dumpCall(v)
-	case SelectItem:
+	case tree.SelectItem:
 		if v.Alias != nil {
 			return "(as " + dump(v.Expr) + " " + dump(v.Alias) + ")"
 		}
 		return dump(v.Expr)
-	case *Count:
+	case *tree.Count:
 		return fmt.Sprint(v.N)
-	case StringArg:
-		return QuoteString(v.Value)
-	case Option:
-		return v.Key + "=" + QuoteString(v.Value)
+	case tree.StringArg:
+		return tree.QuoteString(v.Value)
+	case tree.Option:
+		return v.Key + "=" + tree.QuoteString(v.Value)
 	}
 	return dumpStruct(reflect.ValueOf(v))
 }
 
-func dumpNames(parts []Name) string {
+func dumpNames(parts []tree.Name) string {
 	var s []string
 	for _, p := range parts {
-		s = append(s, quoteName(p))
+		s = append(s, tree.QuoteName(p))
 	}
 	return strings.Join(s, ".")
 }
 
-func dumpCall(c *CallExpr) string {
+func dumpCall(c *tree.CallExpr) string {
 	rest := *c
-	rest.Span, rest.Name, rest.Args = Span{}, nil, nil
+	rest.Span, rest.Name, rest.Args = tree.Span{}, nil, nil
 	s := "(" + dumpNames(c.Name) + dumpList(reflect.ValueOf(c.Args))
 	tail := dumpStruct(reflect.ValueOf(rest))
 	return s + strings.TrimSuffix(strings.TrimPrefix(tail, "(CallExpr"), ")") + ")"
@@ -96,7 +98,7 @@ func dumpValue(v reflect.Value) string {
 	case reflect.Interface, reflect.Pointer, reflect.Struct:
 		return dump(v.Interface())
 	case reflect.String:
-		return QuoteString(v.String())
+		return tree.QuoteString(v.String())
 	}
 	return fmt.Sprint(v.Interface())
 }
@@ -105,37 +107,37 @@ func dumpValue(v reflect.Value) string {
 func enumName(v reflect.Value) (string, bool) {
 	pick := func(names ...string) (string, bool) { return names[v.Uint()], true }
 	switch v.Interface().(type) {
-	case BinaryOp:
-		return v.Interface().(BinaryOp).String(), true
-	case IsTest:
+	case tree.BinaryOp:
+		return v.Interface().(tree.BinaryOp).String(), true
+	case tree.IsTest:
 		return pick("null", "true", "false", "unknown")
-	case JoinKind:
+	case tree.JoinKind:
 		return pick("inner", "left", "right", "full", "cross")
-	case SetOpKind:
+	case tree.SetOpKind:
 		return pick("union", "intersect", "except")
-	case NullsOrder:
+	case tree.NullsOrder:
 		return pick("default", "first", "last")
-	case GroupKind:
+	case tree.GroupKind:
 		return pick("exprs", "rollup", "cube", "sets")
-	case FrameMode:
+	case tree.FrameMode:
 		return pick("rows", "range")
-	case BoundKind:
+	case tree.BoundKind:
 		return pick("unbounded-preceding", "preceding", "current", "following", "unbounded-following")
-	case WindowKind:
+	case tree.WindowKind:
 		return pick("tumble", "hop", "cumulate", "session")
-	case EmitMode:
+	case tree.EmitMode:
 		return pick("changes", "on-close", "every")
-	case TableKind:
+	case tree.TableKind:
 		return pick("table", "source", "stream", "sink")
-	case ExplainFormat:
+	case tree.ExplainFormat:
 		return pick("text", "json", "dot", "mermaid")
-	case ShowKind:
+	case tree.ShowKind:
 		return pick("tables", "views", "jobs", "functions", "connectors", "savepoints", "checkpoints", "settings", "create-table")
-	case ObjectKind:
+	case tree.ObjectKind:
 		return pick("table", "source", "stream", "view", "materialized-view", "sink")
-	case JobAction:
+	case tree.JobAction:
 		return pick("stop", "cancel", "pause", "resume")
-	case JSONBehaviour:
+	case tree.JSONBehaviour:
 		return pick("unset", "error", "null", "default", "true", "false", "unknown", "empty-array", "empty-object")
 	}
 	return "", false

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/streamsql/streamsql/internal/sqlerr"
+	"github.com/streamsql/streamsql/parser/tree"
 )
 
 // checkText parses text and checks what must hold for any: no panic, an error of the
@@ -33,7 +34,7 @@ func checkText(t *testing.T, text string) {
 		if s.Extent().Text(text) == "" {
 			t.Fatalf("%q: a statement without extent", text)
 		}
-		if q, ok := s.(*QueryStmt); ok {
+		if q, ok := s.(*tree.QueryStmt); ok {
 			checkQueryRoundTrip(t, q.Query)
 		}
 	}
@@ -110,7 +111,7 @@ func TestMutations(t *testing.T) {
 				other := Tokens(texts[r.Intn(len(texts))])
 				for _, tok := range other[:min(len(other), r.Intn(8))] {
 					if tok.Kind == TokenString {
-						parts[at] += " " + QuoteString(tok.Text)
+						parts[at] += " " + tree.QuoteString(tok.Text)
 					} else {
 						parts[at] += " " + tok.Text
 					}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/streamsql/streamsql/internal/sqlerr"
+	"github.com/streamsql/streamsql/parser/tree"
 )
 
 func repeat(before, unit, after string, n int) string {
@@ -169,7 +170,7 @@ func TestSpans(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sel := s.(*QueryStmt).Query.Body.(*Select)
+	sel := s.(*tree.QueryStmt).Query.Body.(*tree.Select)
 	var got []string
 	for _, it := range sel.Items {
 		got = append(got, it.Text(src), it.Expr.Extent().Text(src))
@@ -194,7 +195,7 @@ func TestSpans(t *testing.T) {
 			t.Errorf("%d: got %q, want %q", i, got[i], want[i])
 		}
 	}
-	b := sel.Items[0].Expr.(*BinaryExpr)
+	b := sel.Items[0].Expr.(*tree.BinaryExpr)
 	if at := src[b.OpPos-1]; at != '+' {
 		t.Errorf("operator at %q", at)
 	}

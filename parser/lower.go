@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/streamsql/streamsql/internal/sqlerr"
+	"github.com/streamsql/streamsql/parser/tree"
 )
 
 // A fragment is one text for TiDB: the select core and set operations of one query,
@@ -85,25 +86,25 @@ type mark struct {
 	kind   markKind
 	used   bool
 	lo, hi int
-	expr   Expr
+	expr   tree.Expr
 	op     opKind
-	sort   SortItem
-	name   Name
-	group  GroupItem
-	table  TableExpr
+	sort   tree.SortItem
+	name   tree.Name
+	group  tree.GroupItem
+	table  tree.TableExpr
 	join   *joinMark
-	count  *Count
-	body   QueryBody
+	count  *tree.Count
+	body   tree.QueryBody
 	like   likeMark
 	all    bool
-	query  *Query
+	query  *tree.Query
 }
 
 // joinMark is the join that stands in front of a table.
 type joinMark struct {
-	kind    JoinKind
+	kind    tree.JoinKind
 	natural bool
-	using   []Name
+	using   []tree.Name
 	tok     int
 	// hi is the token after ON, USING or, without either, after the table.
 	hi int
@@ -117,7 +118,7 @@ type likeMark struct {
 // core is what a SELECT has beside what TiDB reads.
 type core struct {
 	lo, hi  int
-	windows []NamedWindow
+	windows []tree.NamedWindow
 	noFrom  bool
 }
 
@@ -147,7 +148,9 @@ func (f *fragment) emitCarrier(m mark) int {
 }
 
 // leaf writes a complete operand over the tokens lo up to the cursor.
-func (f *fragment) leaf(lo int, e Expr) { f.emitMark(mark{kind: mLeaf, lo: lo, hi: f.p.i, expr: e}) }
+func (f *fragment) leaf(lo int, e tree.Expr) {
+	f.emitMark(mark{kind: mLeaf, lo: lo, hi: f.p.i, expr: e})
+}
 
 // digits are sixteen collations of TiDB's that stand for hexadecimal digits: COLLATE
 // is its one postfix operator that binds tighter than everything else.
@@ -170,7 +173,7 @@ const postfixDigits = 4
 
 // postfix writes a postfix operator that covers the tokens lo up to the cursor. A nil
 // e is one without effect.
-func (f *fragment) postfix(lo int, e Expr) error {
+func (f *fragment) postfix(lo int, e tree.Expr) error {
 	if f.chain++; f.chain > MaxChain {
 		return sqlerr.New(sqlerr.CodeTooComplex, f.p.pos(lo), "the expression has more than %d operators", MaxChain)
 	}
@@ -205,9 +208,9 @@ func (f *fragment) carried(lo int, carrier string, op opKind) error {
 }
 
 // expr reads one expression with a fragment of its own.
-func (p *parser) expr() (Expr, error) { return p.exprUpTo(levelAll) }
+func (p *parser) expr() (tree.Expr, error) { return p.exprUpTo(levelAll) }
 
-func (p *parser) exprUpTo(l level) (Expr, error) {
+func (p *parser) exprUpTo(l level) (tree.Expr, error) {
 	if e := p.single(); e != nil {
 		return e, nil
 	}
@@ -224,7 +227,7 @@ func (p *parser) exprUpTo(l level) (Expr, error) {
 }
 
 // exprs reads one or more expressions separated by commas.
-func (p *parser) exprs() ([]Expr, error) {
+func (p *parser) exprs() ([]tree.Expr, error) {
 	f := p.newFragment()
 	f.emit(p.i, "SELECT")
 	for {
@@ -241,7 +244,7 @@ func (p *parser) exprs() ([]Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := make([]Expr, len(items))
+	out := make([]tree.Expr, len(items))
 	for i, it := range items {
 		out[i] = it.expr
 	}
@@ -250,7 +253,7 @@ func (p *parser) exprs() ([]Expr, error) {
 
 // single is a short cut: a plain literal or column right before a comma or closing
 // bracket needs no grammar. It returns nil when there is more to read.
-func (p *parser) single() Expr {
+func (p *parser) single() tree.Expr {
 	if t := p.peek(1); t.kind != tOp || t.val != "," && t.val != ")" {
 		return nil
 	}
@@ -258,20 +261,20 @@ func (p *parser) single() Expr {
 	switch {
 	case t.kind == tNumber:
 		p.i++
-		return &NumberLit{Span: p.span(p.i-1, p.i), Text: t.val}
+		return &tree.NumberLit{Span: p.span(p.i-1, p.i), Text: t.val}
 	case t.kind == tString:
 		p.i++
-		return &StringLit{Span: p.span(p.i-1, p.i), Value: t.val}
+		return &tree.StringLit{Span: p.span(p.i-1, p.i), Value: t.val}
 	case t.kind == tQuoted, t.kind == tWord && isColumnName(t.up):
 		p.i++
 		n := p.nameAt(p.i - 1)
-		return &ColumnRef{Span: n.Span, Parts: []Name{n}}
+		return &tree.ColumnRef{Span: n.Span, Parts: []tree.Name{n}}
 	}
 	return nil
 }
 
 // sorts reads the list of an ORDER BY with a fragment of its own.
-func (p *parser) sorts() ([]SortItem, error) {
+func (p *parser) sorts() ([]tree.SortItem, error) {
 	f := p.newFragment()
 	f.emit(p.i, "SELECT")
 	if err := f.sortList(); err != nil {
@@ -294,7 +297,7 @@ func (f *fragment) sortList() error {
 			return err
 		}
 		f.emit(p.i, ")")
-		var s SortItem
+		var s tree.SortItem
 		switch {
 		case p.word("DESC"):
 			s.Desc = true
@@ -305,9 +308,9 @@ func (f *fragment) sortList() error {
 		if p.word("NULLS") {
 			switch {
 			case p.word("FIRST"):
-				s.Nulls = NullsFirst
+				s.Nulls = tree.NullsFirst
 			case p.word("LAST"):
-				s.Nulls = NullsLast
+				s.Nulls = tree.NullsLast
 			default:
 				return p.unexpected().expecting("FIRST or LAST")
 			}

@@ -4,19 +4,20 @@ import (
 	"strings"
 
 	"github.com/streamsql/streamsql/internal/sqlerr"
+	"github.com/streamsql/streamsql/parser/tree"
 )
 
 // call writes a function call whose name has been read; the cursor is on the bracket.
 // Arguments go through TiDB; DISTINCT, ORDER BY, FILTER, WITHIN GROUP and OVER are
 // kept in the call's shell.
-func (f *fragment) call(lo int, name []Name) error {
+func (f *fragment) call(lo int, name []tree.Name) error {
 	p := f.p
-	c := &CallExpr{Name: name}
+	c := &tree.CallExpr{Name: name}
 	n := f.emitCarrier(mark{kind: mCall, lo: lo, expr: c})
 	p.i++
 	fn := ""
 	if len(name) == 1 {
-		fn = foldName(name[0])
+		fn = tree.FoldName(name[0])
 	}
 	switch {
 	case p.isOp("*") && p.peekOp(1, ")"):
@@ -74,12 +75,12 @@ func (p *parser) unitArg(f *fragment) bool {
 		return false
 	}
 	p.i++
-	f.leaf(p.i-1, &UnitLit{Span: p.span(p.i-1, p.i), Unit: u})
+	f.leaf(p.i-1, &tree.UnitLit{Span: p.span(p.i-1, p.i), Unit: u})
 	return true
 }
 
 // callClauses reads what may follow the arguments inside the brackets.
-func (p *parser) callClauses(c *CallExpr, fn string, f *fragment) error {
+func (p *parser) callClauses(c *tree.CallExpr, fn string, f *fragment) error {
 	if (fn == "floor" || fn == "ceil" || fn == "ceiling") && p.isWord("TO") {
 		u, ok := unitWords[p.peek(1).up]
 		if !ok || p.peek(1).kind != tWord {
@@ -87,7 +88,7 @@ func (p *parser) callClauses(c *CallExpr, fn string, f *fragment) error {
 		}
 		f.emit(p.i, ",")
 		p.i += 2
-		f.leaf(p.i-1, &UnitLit{Span: p.span(p.i-1, p.i), Unit: u})
+		f.leaf(p.i-1, &tree.UnitLit{Span: p.span(p.i-1, p.i), Unit: u})
 	}
 	p.nullTreatment(c)
 	if !p.isWord("ORDER", "BY") {
@@ -99,7 +100,7 @@ func (p *parser) callClauses(c *CallExpr, fn string, f *fragment) error {
 	return err
 }
 
-func (p *parser) nullTreatment(c *CallExpr) {
+func (p *parser) nullTreatment(c *tree.CallExpr) {
 	if p.word("IGNORE", "NULLS") {
 		c.IgnoreNulls = true
 	} else {
@@ -108,8 +109,8 @@ func (p *parser) nullTreatment(c *CallExpr) {
 }
 
 // callTail reads WITHIN GROUP, FILTER and OVER after the brackets.
-func (p *parser) callTail(c *CallExpr) error {
-	fn := joinNames(c.Name)
+func (p *parser) callTail(c *tree.CallExpr) error {
+	fn := tree.JoinNames(c.Name)
 	if p.isWord("WITHIN", "GROUP") && p.peekOp(2, "(") {
 		if len(c.OrderBy) > 0 || c.Distinct {
 			return sqlerr.New(sqlerr.CodeSyntax, p.pos(p.i), "cannot use WITHIN GROUP together with DISTINCT or ORDER BY in the arguments")
@@ -170,23 +171,23 @@ func (p *parser) callTail(c *CallExpr) error {
 }
 
 // over reads what follows OVER.
-func (p *parser) over() (*WindowSpec, error) {
+func (p *parser) over() (*tree.WindowSpec, error) {
 	lo := p.i
 	if !p.isOp("(") {
 		n, err := p.name("a window name or a bracket")
 		if err != nil {
 			return nil, err
 		}
-		return &WindowSpec{Span: p.span(lo, p.i), Name: &n}, nil
+		return &tree.WindowSpec{Span: p.span(lo, p.i), Name: &n}, nil
 	}
 	w, err := p.windowSpec()
 	return &w, err
 }
 
 // windowSpec reads ( [name] [PARTITION BY …] [ORDER BY …] [frame] ).
-func (p *parser) windowSpec() (WindowSpec, error) {
+func (p *parser) windowSpec() (tree.WindowSpec, error) {
 	lo := p.i
-	var w WindowSpec
+	var w tree.WindowSpec
 	if err := p.expectOp("("); err != nil {
 		return w, err
 	}
@@ -220,12 +221,12 @@ func (p *parser) windowSpec() (WindowSpec, error) {
 
 func (p *parser) frameWord() bool { return p.isWord("ROWS") || p.isWord("RANGE") || p.isWord("GROUPS") }
 
-func (p *parser) frame() (*Frame, error) {
+func (p *parser) frame() (*tree.Frame, error) {
 	lo := p.i
-	f := &Frame{End: FrameBound{Kind: CurrentRow}}
+	f := &tree.Frame{End: tree.FrameBound{Kind: tree.CurrentRow}}
 	switch p.cur().up {
 	case "RANGE":
-		f.Mode = FrameRange
+		f.Mode = tree.FrameRange
 	case "GROUPS":
 		return nil, sqlerr.NotSupported(p.pos(lo), "a GROUPS frame")
 	}
@@ -242,7 +243,7 @@ func (p *parser) frame() (*Frame, error) {
 		if f.End, err = p.frameBound(); err != nil {
 			return nil, err
 		}
-		if f.Start.Kind == UnboundedFollowing || f.End.Kind == UnboundedPreceding || f.End.Kind < f.Start.Kind {
+		if f.Start.Kind == tree.UnboundedFollowing || f.End.Kind == tree.UnboundedPreceding || f.End.Kind < f.Start.Kind {
 			return nil, sqlerr.New(sqlerr.CodeWindowing, p.pos(endAt), "the frame ends before it starts")
 		}
 	} else {
@@ -250,7 +251,7 @@ func (p *parser) frame() (*Frame, error) {
 		if f.Start, err = p.frameBound(); err != nil {
 			return nil, err
 		}
-		if f.Start.Kind > CurrentRow {
+		if f.Start.Kind > tree.CurrentRow {
 			return nil, sqlerr.New(sqlerr.CodeWindowing, p.pos(at), "a frame starting from a following row cannot end with the current row")
 		}
 	}
@@ -261,24 +262,24 @@ func (p *parser) frame() (*Frame, error) {
 	return f, nil
 }
 
-func (p *parser) frameBound() (FrameBound, error) {
+func (p *parser) frameBound() (tree.FrameBound, error) {
 	switch {
 	case p.word("UNBOUNDED", "PRECEDING"):
-		return FrameBound{Kind: UnboundedPreceding}, nil
+		return tree.FrameBound{Kind: tree.UnboundedPreceding}, nil
 	case p.word("UNBOUNDED", "FOLLOWING"):
-		return FrameBound{Kind: UnboundedFollowing}, nil
+		return tree.FrameBound{Kind: tree.UnboundedFollowing}, nil
 	case p.word("CURRENT", "ROW"):
-		return FrameBound{Kind: CurrentRow}, nil
+		return tree.FrameBound{Kind: tree.CurrentRow}, nil
 	}
 	e, err := p.exprUpTo(levelTight)
 	if err != nil {
-		return FrameBound{}, err
+		return tree.FrameBound{}, err
 	}
 	switch {
 	case p.word("PRECEDING"):
-		return FrameBound{Kind: OffsetPreceding, Offset: e}, nil
+		return tree.FrameBound{Kind: tree.OffsetPreceding, Offset: e}, nil
 	case p.word("FOLLOWING"):
-		return FrameBound{Kind: OffsetFollowing, Offset: e}, nil
+		return tree.FrameBound{Kind: tree.OffsetFollowing, Offset: e}, nil
 	}
-	return FrameBound{}, p.unexpected().expecting("PRECEDING or FOLLOWING")
+	return tree.FrameBound{}, p.unexpected().expecting("PRECEDING or FOLLOWING")
 }

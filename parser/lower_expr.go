@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/streamsql/streamsql/internal/sqlerr"
+	"github.com/streamsql/streamsql/parser/tree"
 )
 
 // level says which operators may stand outside brackets. PostgreSQL's precedence,
@@ -67,11 +68,11 @@ func (f *fragment) primary() error {
 	switch t.kind {
 	case tNumber:
 		p.i++
-		f.leaf(lo, &NumberLit{Span: p.span(lo, p.i), Text: t.val})
+		f.leaf(lo, &tree.NumberLit{Span: p.span(lo, p.i), Text: t.val})
 		return nil
 	case tString:
 		p.i++
-		f.leaf(lo, &StringLit{Span: p.span(lo, p.i), Value: t.val})
+		f.leaf(lo, &tree.StringLit{Span: p.span(lo, p.i), Value: t.val})
 		return nil
 	case tQuoted:
 		return f.nameOrCall()
@@ -92,11 +93,11 @@ func (f *fragment) wordOperand() error {
 	switch t.up {
 	case "NULL":
 		p.i++
-		f.leaf(lo, &NullLit{Span: p.span(lo, p.i)})
+		f.leaf(lo, &tree.NullLit{Span: p.span(lo, p.i)})
 		return nil
 	case "TRUE", "FALSE":
 		p.i++
-		f.leaf(lo, &BoolLit{Span: p.span(lo, p.i), Value: t.up == "TRUE"})
+		f.leaf(lo, &tree.BoolLit{Span: p.span(lo, p.i), Value: t.up == "TRUE"})
 		return nil
 	case "CASE":
 		return f.caseExpr()
@@ -118,7 +119,7 @@ func (f *fragment) wordOperand() error {
 			return err
 		}
 		if ok {
-			f.leaf(lo, &IntervalLit{Span: p.span(lo, p.i), Value: v})
+			f.leaf(lo, &tree.IntervalLit{Span: p.span(lo, p.i), Value: v})
 			return nil
 		}
 		if p.peekOp(1, "(") {
@@ -174,7 +175,7 @@ func (f *fragment) typedLiteral() (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	f.leaf(lo, &TypedLit{Span: p.span(lo, p.i), Type: t, Value: val, ValuePos: at})
+	f.leaf(lo, &tree.TypedLit{Span: p.span(lo, p.i), Type: t, Value: val, ValuePos: at})
 	return true, nil
 }
 
@@ -182,7 +183,7 @@ func (f *fragment) typedLiteral() (bool, error) {
 func (f *fragment) nameOrCall() error {
 	p := f.p
 	lo := p.i
-	parts := []Name{p.nameAt(lo)}
+	parts := []tree.Name{p.nameAt(lo)}
 	p.i++
 	for p.isOp(".") {
 		if p.peekOp(1, "*") {
@@ -206,10 +207,10 @@ func (f *fragment) nameOrCall() error {
 		return p.unexpectedAt(lo).expecting("an expression")
 	}
 	if len(parts) > 4 {
-		return sqlerr.New(sqlerr.CodeSyntax, p.pos(lo), "improper qualified name (too many dotted names): %s", joinNames(parts)).
+		return sqlerr.New(sqlerr.CodeSyntax, p.pos(lo), "improper qualified name (too many dotted names): %s", tree.JoinNames(parts)).
 			WithHint("Put brackets round the column to reach a field of it.")
 	}
-	f.leaf(lo, &ColumnRef{Span: p.span(lo, p.i), Parts: parts})
+	f.leaf(lo, &tree.ColumnRef{Span: p.span(lo, p.i), Parts: parts})
 	return nil
 }
 
@@ -222,11 +223,11 @@ func (f *fragment) bracket() error {
 		if err != nil {
 			return err
 		}
-		f.leaf(lo, &SubqueryExpr{Span: p.span(lo, p.i), Query: q})
+		f.leaf(lo, &tree.SubqueryExpr{Span: p.span(lo, p.i), Query: q})
 		return nil
 	}
 	if p.rowBracket(lo) {
-		f.emitCarrier(mark{kind: mRow, lo: lo, hi: p.cur().match + 1, expr: &RowExpr{}})
+		f.emitCarrier(mark{kind: mRow, lo: lo, hi: p.cur().match + 1, expr: &tree.RowExpr{}})
 		p.i++
 		return f.arguments()
 	}
@@ -368,7 +369,7 @@ func (f *fragment) currentTime() error {
 	lo := p.i
 	n := p.nameAt(lo)
 	p.i++
-	c := &CallExpr{Name: []Name{n}, Implicit: true}
+	c := &tree.CallExpr{Name: []tree.Name{n}, Implicit: true}
 	if p.isOp("(") && n.Text != "" {
 		if strings.EqualFold(n.Text, "current_date") || p.peekOp(1, ")") {
 			return p.unexpected().Error
@@ -378,7 +379,7 @@ func (f *fragment) currentTime() error {
 		if _, err := p.smallInt(6, 0); err != nil {
 			return err
 		}
-		c.Args = []Expr{&NumberLit{Span: p.span(at, p.i), Text: p.toks[at].val}}
+		c.Args = []tree.Expr{&tree.NumberLit{Span: p.span(at, p.i), Text: p.toks[at].val}}
 		if err := p.expectOp(")"); err != nil {
 			return err
 		}

@@ -1,6 +1,9 @@
 package parser
 
-import "github.com/streamsql/streamsql/internal/sqlerr"
+import (
+	"github.com/streamsql/streamsql/internal/sqlerr"
+	"github.com/streamsql/streamsql/parser/tree"
+)
 
 // fromClause writes FROM, or a stand-in when there is none, so that TiDB sees one
 // shape of SELECT only.
@@ -51,7 +54,7 @@ func (f *fragment) joins() error {
 				return err
 			}
 			j.hi = p.i
-			if j.kind == CrossJoin || j.natural {
+			if j.kind == tree.CrossJoin || j.natural {
 				f.emit(lo, "ON")
 				f.emitMark(mark{kind: mOn, lo: lo, hi: p.i, join: j})
 			} else {
@@ -119,7 +122,7 @@ func (p *parser) joinWords() (*joinMark, error) {
 	}
 	switch {
 	case p.word("CROSS", "JOIN"):
-		j.kind = CrossJoin
+		j.kind = tree.CrossJoin
 		if j.natural {
 			return nil, p.unexpectedAt(lo + 1).Error
 		}
@@ -131,7 +134,7 @@ func (p *parser) joinWords() (*joinMark, error) {
 	}
 	for i, w := range []string{"LEFT", "RIGHT", "FULL"} {
 		if p.word(w, "OUTER", "JOIN") || p.word(w, "JOIN") {
-			j.kind, j.tok = LeftJoin+JoinKind(i), p.i-1
+			j.kind, j.tok = tree.LeftJoin+tree.JoinKind(i), p.i-1
 			return j, nil
 		}
 	}
@@ -153,7 +156,7 @@ func (f *fragment) table(j *joinMark) error {
 }
 
 // tableFactor reads one table expression, joins in brackets included.
-func (p *parser) tableFactor() (TableExpr, error) {
+func (p *parser) tableFactor() (tree.TableExpr, error) {
 	lo := p.i
 	switch {
 	case p.isQueryBracket(lo):
@@ -181,12 +184,12 @@ func (p *parser) tableFactor() (TableExpr, error) {
 	return p.tableRef()
 }
 
-func (p *parser) derivedTable(lo int, lateral bool) (TableExpr, error) {
+func (p *parser) derivedTable(lo int, lateral bool) (tree.TableExpr, error) {
 	q, err := p.bracketedQuery()
 	if err != nil {
 		return nil, err
 	}
-	d := &DerivedTable{Query: q, Lateral: lateral}
+	d := &tree.DerivedTable{Query: q, Lateral: lateral}
 	if d.Alias, err = p.tableAlias(); err != nil {
 		return nil, err
 	}
@@ -195,7 +198,7 @@ func (p *parser) derivedTable(lo int, lateral bool) (TableExpr, error) {
 }
 
 // bracketedJoin reads ( a JOIN b … ) with a fragment of its own.
-func (p *parser) bracketedJoin() (TableExpr, error) {
+func (p *parser) bracketedJoin() (tree.TableExpr, error) {
 	if err := p.enter(); err != nil {
 		return nil, err
 	}
@@ -204,7 +207,7 @@ func (p *parser) bracketedJoin() (TableExpr, error) {
 	f := p.newFragment()
 	f.cores = append(f.cores, core{lo: p.i})
 	f.emit(p.i, "SELECT")
-	f.emitMark(mark{kind: mStar, lo: p.i, hi: p.i, expr: &Star{}})
+	f.emitMark(mark{kind: mStar, lo: p.i, hi: p.i, expr: &tree.Star{}})
 	f.emit(p.i, "FROM")
 	if err := f.joins(); err != nil {
 		return nil, err
@@ -218,7 +221,7 @@ func (p *parser) bracketedJoin() (TableExpr, error) {
 		return nil, err
 	}
 	p.i++
-	if j, ok := t.(*Join); !ok || p.isWord("AS") || p.isName() && p.aliasError() == nil && !p.isEmit() {
+	if j, ok := t.(*tree.Join); !ok || p.isWord("AS") || p.isName() && p.aliasError() == nil && !p.isEmit() {
 		if !ok {
 			return nil, p.unexpectedAt(p.i - 1).expecting("JOIN: a single table needs no brackets")
 		}
@@ -228,7 +231,7 @@ func (p *parser) bracketedJoin() (TableExpr, error) {
 }
 
 // tableRef reads a name with FOR SYSTEM_TIME AS OF and its alias.
-func (p *parser) tableRef() (TableExpr, error) {
+func (p *parser) tableRef() (tree.TableExpr, error) {
 	lo := p.i
 	q, err := p.qualifiedName("a table")
 	if err != nil {
@@ -237,7 +240,7 @@ func (p *parser) tableRef() (TableExpr, error) {
 	if p.isOp("(") {
 		return nil, sqlerr.NotSupported(p.pos(lo), "a table function other than TUMBLE, HOP, CUMULATE and SESSION")
 	}
-	t := &TableRef{Name: q}
+	t := &tree.TableRef{Name: q}
 	if err := p.asOf(t); err != nil {
 		return nil, err
 	}
@@ -251,7 +254,7 @@ func (p *parser) tableRef() (TableExpr, error) {
 	return t, nil
 }
 
-func (p *parser) asOf(t *TableRef) error {
+func (p *parser) asOf(t *tree.TableRef) error {
 	if !p.isWord("FOR", "SYSTEM_TIME") {
 		return nil
 	}
@@ -268,7 +271,7 @@ func (p *parser) asOf(t *TableRef) error {
 }
 
 // tableAlias reads [AS] name [(columns)]; nil when there is none.
-func (p *parser) tableAlias() (*TableAlias, error) {
+func (p *parser) tableAlias() (*tree.TableAlias, error) {
 	lo := p.i
 	if !p.word("AS") {
 		if !p.isName() || p.isEmit() {
@@ -282,7 +285,7 @@ func (p *parser) tableAlias() (*TableAlias, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &TableAlias{Name: n}
+	a := &tree.TableAlias{Name: n}
 	if p.isOp("(") {
 		if a.Columns, err = p.nameList(); err != nil {
 			return nil, err
@@ -316,7 +319,7 @@ func (p *parser) aliasError() error {
 }
 
 // unnest reads UNNEST (…) [WITH ORDINALITY] [alias].
-func (p *parser) unnest(lo int) (TableExpr, error) {
+func (p *parser) unnest(lo int) (tree.TableExpr, error) {
 	p.i += 2
 	args, err := p.exprs()
 	if err != nil {
@@ -325,7 +328,7 @@ func (p *parser) unnest(lo int) (TableExpr, error) {
 	if err := p.expectOp(")"); err != nil {
 		return nil, err
 	}
-	u := &Unnest{Args: args}
+	u := &tree.Unnest{Args: args}
 	if p.word("WITH", "ORDINALITY") {
 		u.Ordinality = true
 	}

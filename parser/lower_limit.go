@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/streamsql/streamsql/internal/sqlerr"
+	"github.com/streamsql/streamsql/parser/tree"
 )
 
 // tail writes ORDER BY, LIMIT, OFFSET and FETCH in the order that TiDB knows.
@@ -37,7 +38,7 @@ func (f *fragment) tail() error {
 }
 
 // limits reads LIMIT, OFFSET and FETCH in any order.
-func (p *parser) limits() (limit, offset *Count, err error) {
+func (p *parser) limits() (limit, offset *tree.Count, err error) {
 	seenLimit := false
 	for {
 		lo := p.i
@@ -74,11 +75,11 @@ func (p *parser) limits() (limit, offset *Count, err error) {
 }
 
 // fetch reads FIRST|NEXT [n] ROW|ROWS ONLY.
-func (p *parser) fetch() (*Count, error) {
+func (p *parser) fetch() (*tree.Count, error) {
 	if !p.word("FIRST") && !p.word("NEXT") {
 		return nil, p.unexpected().expecting("FIRST or NEXT")
 	}
-	c := &Count{Span: p.span(p.i, p.i), N: 1}
+	c := &tree.Count{Span: p.span(p.i, p.i), N: 1}
 	if !p.isWord("ROW") && !p.isWord("ROWS") {
 		var err error
 		if c, err = p.count(); err != nil {
@@ -95,7 +96,7 @@ func (p *parser) fetch() (*Count, error) {
 }
 
 // count reads an unsigned integer.
-func (p *parser) count() (*Count, error) {
+func (p *parser) count() (*tree.Count, error) {
 	t := p.cur()
 	if t.kind != tNumber {
 		if p.atEnd() {
@@ -112,5 +113,5 @@ func (p *parser) count() (*Count, error) {
 	if next := p.cur(); next.kind == tOp && next.val != ")" && next.val != "," && next.val != ";" {
 		return nil, sqlerr.NotSupported(p.pos(p.i-1), "a LIMIT or OFFSET that is not a number")
 	}
-	return &Count{Span: p.span(p.i-1, p.i), N: n}, nil
+	return &tree.Count{Span: p.span(p.i-1, p.i), N: n}, nil
 }

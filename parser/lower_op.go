@@ -4,6 +4,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/streamsql/streamsql/internal/sqlerr"
+	"github.com/streamsql/streamsql/parser/tree"
 )
 
 // afterOperand writes postfix operators and, if one follows, an infix operator;
@@ -54,7 +55,7 @@ func (f *fragment) symbol(t *token, l level) (again, more bool, err error) {
 		if err != nil {
 			return false, false, err
 		}
-		return true, false, f.postfix(lo, &CastExpr{Type: typ})
+		return true, false, f.postfix(lo, &tree.CastExpr{Type: typ})
 	case "[":
 		return true, false, f.subscript()
 	case ".":
@@ -110,7 +111,7 @@ func (f *fragment) subscript() error {
 	if err := p.expectOp("]"); err != nil {
 		return err
 	}
-	return f.postfix(lo, &SubscriptExpr{Index: index})
+	return f.postfix(lo, &tree.SubscriptExpr{Index: index})
 }
 
 // field writes .name after a bracket as a postfix.
@@ -132,7 +133,7 @@ func (f *fragment) field() error {
 		return p.unexpected().Error
 	}
 	f.fieldEnd = p.i
-	return f.postfix(lo, &FieldExpr{Field: n})
+	return f.postfix(lo, &tree.FieldExpr{Field: n})
 }
 
 // wordOperator handles a word after an operand.

@@ -1,6 +1,9 @@
 package parser
 
-import "github.com/streamsql/streamsql/internal/sqlerr"
+import (
+	"github.com/streamsql/streamsql/internal/sqlerr"
+	"github.com/streamsql/streamsql/parser/tree"
+)
 
 // isQueryBracket reports that the bracket at token i holds a query, however many
 // brackets stand round it.
@@ -36,7 +39,7 @@ func (p *parser) isQueryBracket(i int) bool {
 }
 
 // bracketedQuery reads ( query ) with the cursor on the bracket.
-func (p *parser) bracketedQuery() (*Query, error) {
+func (p *parser) bracketedQuery() (*tree.Query, error) {
 	if err := p.expectOp("("); err != nil {
 		return nil, err
 	}
@@ -57,7 +60,7 @@ func (p *parser) startsQuery() bool {
 
 // statementQuery reads a query with the clauses that only a statement's own query
 // may have.
-func (p *parser) statementQuery() (*Query, error) {
+func (p *parser) statementQuery() (*tree.Query, error) {
 	lo := p.i
 	q, err := p.query()
 	if err != nil || !p.isEmit() {
@@ -75,7 +78,7 @@ func (p *parser) isEmit() bool {
 	return p.isWord("WITH", "LATENESS") || p.isWord("EMIT") && p.peekWord(1, "CHANGES", "ON", "EVERY")
 }
 
-func (p *parser) emitClauses(q *Query) error {
+func (p *parser) emitClauses(q *tree.Query) error {
 	for p.isEmit() {
 		lo := p.i
 		if p.word("WITH") {
@@ -87,27 +90,27 @@ func (p *parser) emitClauses(q *Query) error {
 			if err != nil {
 				return err
 			}
-			q.Lateness = &Lateness{Span: p.span(lo, p.i), Value: v.Value}
+			q.Lateness = &tree.Lateness{Span: p.span(lo, p.i), Value: v.Value}
 			continue
 		}
 		if q.Emit != nil {
 			return p.unexpectedAt(lo).Error
 		}
 		p.i++
-		e := &Emit{}
+		e := &tree.Emit{}
 		switch {
 		case p.word("CHANGES"):
 		case p.word("ON"):
 			if err := p.expectWord("WINDOW", "CLOSE"); err != nil {
 				return err
 			}
-			e.Mode = EmitOnWindowClose
+			e.Mode = tree.EmitOnWindowClose
 		case p.word("EVERY"):
 			v, err := p.interval()
 			if err != nil {
 				return err
 			}
-			e.Mode, e.Every = EmitEvery, v.Value
+			e.Mode, e.Every = tree.EmitEvery, v.Value
 		}
 		e.Span = p.span(lo, p.i)
 		q.Emit = e
@@ -116,7 +119,7 @@ func (p *parser) emitClauses(q *Query) error {
 }
 
 // interval reads an interval literal where nothing else may stand.
-func (p *parser) interval() (*IntervalLit, error) {
+func (p *parser) interval() (*tree.IntervalLit, error) {
 	lo := p.i
 	if !p.isWord("INTERVAL") {
 		return nil, p.unexpected().expecting("INTERVAL '…'")
@@ -128,17 +131,17 @@ func (p *parser) interval() (*IntervalLit, error) {
 	if !ok {
 		return nil, p.unexpectedAt(lo + 1).expecting("a string after INTERVAL")
 	}
-	return &IntervalLit{Span: p.span(lo, p.i), Value: v}, nil
+	return &tree.IntervalLit{Span: p.span(lo, p.i), Value: v}, nil
 }
 
 // query reads [WITH …] body [ORDER BY …] [LIMIT …].
-func (p *parser) query() (*Query, error) {
+func (p *parser) query() (*tree.Query, error) {
 	if err := p.enter(); err != nil {
 		return nil, err
 	}
 	defer p.leave()
 	lo := p.i
-	var ctes []CTE
+	var ctes []tree.CTE
 	if p.isWord("WITH") {
 		var err error
 		if ctes, err = p.with(); err != nil {
@@ -146,7 +149,7 @@ func (p *parser) query() (*Query, error) {
 		}
 	}
 	f := p.newFragment()
-	var only QueryBody
+	var only tree.QueryBody
 	for n := 0; ; n++ {
 		body, err := f.term()
 		if err != nil {
@@ -169,7 +172,7 @@ func (p *parser) query() (*Query, error) {
 	if err := f.tail(); err != nil {
 		return nil, err
 	}
-	inner, bracketed := only.(*Query)
+	inner, bracketed := only.(*tree.Query)
 	if bracketed && p.i == tail && ctes == nil {
 		return inner, nil
 	}
@@ -187,7 +190,7 @@ func (p *parser) query() (*Query, error) {
 
 // mergeQuery gives a query in brackets the clauses that stand round it, as PostgreSQL
 // does: (SELECT … LIMIT 2) ORDER BY 1 sorts first. A clause given twice is an error.
-func mergeQuery(q, inner *Query) (*Query, error) {
+func mergeQuery(q, inner *tree.Query) (*tree.Query, error) {
 	twice := func(at sqlerr.Pos, what string) error {
 		return sqlerr.New(sqlerr.CodeSyntax, at, "multiple %s clauses not allowed", what)
 	}
@@ -220,19 +223,19 @@ func mergeQuery(q, inner *Query) (*Query, error) {
 }
 
 // with reads the WITH list.
-func (p *parser) with() ([]CTE, error) {
+func (p *parser) with() ([]tree.CTE, error) {
 	p.i++
 	if p.isWord("RECURSIVE") && !p.peekWord(1, "AS") && !p.peekOp(1, "(") {
 		return nil, sqlerr.NotSupported(p.pos(p.i), "WITH RECURSIVE")
 	}
-	var out []CTE
+	var out []tree.CTE
 	for {
 		lo := p.i
 		n, err := p.name("a name")
 		if err != nil {
 			return nil, err
 		}
-		c := CTE{Name: n}
+		c := tree.CTE{Name: n}
 		if p.isOp("(") {
 			if c.Columns, err = p.nameList(); err != nil {
 				return nil, err
@@ -249,7 +252,7 @@ func (p *parser) with() ([]CTE, error) {
 		}
 		c.Span = p.span(lo, p.i)
 		for _, o := range out {
-			if foldName(o.Name) == foldName(n) {
+			if tree.FoldName(o.Name) == tree.FoldName(n) {
 				return nil, sqlerr.New(sqlerr.CodeDuplicateTable, n.Pos, `WITH query name "%s" specified more than once`, n.Text)
 			}
 		}
@@ -262,10 +265,10 @@ func (p *parser) with() ([]CTE, error) {
 
 // term writes one branch of set operations. A branch that is not a SELECT was read
 // in full and goes out as a mark, which is returned.
-func (f *fragment) term() (QueryBody, error) {
+func (f *fragment) term() (tree.QueryBody, error) {
 	p := f.p
 	lo := p.i
-	var body QueryBody
+	var body tree.QueryBody
 	var err error
 	switch {
 	case p.isWord("SELECT"):
@@ -305,10 +308,10 @@ func (f *fragment) setOp() (bool, error) {
 }
 
 // values reads VALUES (…), (…).
-func (p *parser) values() (*Values, error) {
+func (p *parser) values() (*tree.Values, error) {
 	lo := p.i
 	p.i++
-	v := &Values{}
+	v := &tree.Values{}
 	for {
 		at := p.i
 		if err := p.expectOp("("); err != nil {
@@ -324,7 +327,7 @@ func (p *parser) values() (*Values, error) {
 		if err := p.expectOp(")"); err != nil {
 			return nil, err
 		}
-		v.Rows = append(v.Rows, &RowExpr{Span: p.span(at, p.i), Elems: row})
+		v.Rows = append(v.Rows, &tree.RowExpr{Span: p.span(at, p.i), Elems: row})
 		if !p.op(",") {
 			break
 		}
@@ -334,7 +337,7 @@ func (p *parser) values() (*Values, error) {
 }
 
 // tableQuery reads TABLE name.
-func (p *parser) tableQuery() (*Select, error) {
+func (p *parser) tableQuery() (*tree.Select, error) {
 	lo := p.i
 	p.i++
 	q, err := p.qualifiedName("a table")
@@ -342,9 +345,9 @@ func (p *parser) tableQuery() (*Select, error) {
 		return nil, err
 	}
 	s := p.span(lo, p.i)
-	return &Select{
+	return &tree.Select{
 		Span:  s,
-		Items: []SelectItem{{Span: s, Expr: &Star{Span: s}}},
-		From:  []TableExpr{&TableRef{Span: q.Span, Name: q}},
+		Items: []tree.SelectItem{{Span: s, Expr: &tree.Star{Span: s}}},
+		From:  []tree.TableExpr{&tree.TableRef{Span: q.Span, Name: q}},
 	}, nil
 }

@@ -1,6 +1,9 @@
 package parser
 
-import "github.com/streamsql/streamsql/internal/sqlerr"
+import (
+	"github.com/streamsql/streamsql/internal/sqlerr"
+	"github.com/streamsql/streamsql/parser/tree"
+)
 
 // selectCore writes SELECT … up to its WINDOW clause.
 func (f *fragment) selectCore() error {
@@ -105,10 +108,10 @@ func (f *fragment) selectItem() error {
 }
 
 // star reads * or t.*; nil when there is none.
-func (p *parser) star() *Star {
+func (p *parser) star() *tree.Star {
 	lo := p.i
 	i := lo
-	var q []Name
+	var q []tree.Name
 	for isNameToken(&p.toks[i]) || i > lo && p.toks[i].kind == tWord {
 		if n := &p.toks[i+1]; n.kind != tOp || n.val != "." {
 			return nil
@@ -120,7 +123,7 @@ func (p *parser) star() *Star {
 		return nil
 	}
 	p.i = i + 1
-	return &Star{Span: p.span(lo, p.i), Qualifier: q}
+	return &tree.Star{Span: p.span(lo, p.i), Qualifier: q}
 }
 
 // groupBy writes the GROUP BY list.
@@ -160,13 +163,13 @@ func (p *parser) groupSpecial() bool {
 }
 
 // groupItem reads one grouping element.
-func (p *parser) groupItem() (GroupItem, error) {
+func (p *parser) groupItem() (tree.GroupItem, error) {
 	lo := p.i
 	if p.isOp("(") && p.peekOp(1, ")") {
 		p.i += 2
-		return GroupItem{Span: p.span(lo, p.i), Kind: GroupExprs}, nil
+		return tree.GroupItem{Span: p.span(lo, p.i), Kind: tree.GroupExprs}, nil
 	}
-	var g GroupItem
+	var g tree.GroupItem
 	switch {
 	case !p.groupSpecial():
 		e, err := p.expr()
@@ -175,11 +178,11 @@ func (p *parser) groupItem() (GroupItem, error) {
 		}
 		return groupOf(e), nil
 	case p.word("GROUPING", "SETS"):
-		g.Kind = GroupSets
+		g.Kind = tree.GroupSets
 	case p.word("ROLLUP"):
-		g.Kind = GroupRollup
+		g.Kind = tree.GroupRollup
 	case p.word("CUBE"):
-		g.Kind = GroupCube
+		g.Kind = tree.GroupCube
 	}
 	if err := p.enter(); err != nil {
 		return g, err
@@ -189,7 +192,7 @@ func (p *parser) groupItem() (GroupItem, error) {
 		return g, err
 	}
 	for {
-		if g.Kind != GroupSets && p.groupSpecial() {
+		if g.Kind != tree.GroupSets && p.groupSpecial() {
 			return g, p.unexpected().Error
 		}
 		it, err := p.groupItem()
@@ -209,18 +212,18 @@ func (p *parser) groupItem() (GroupItem, error) {
 }
 
 // groupOf makes a grouping element of an expression; (a, b) is a set of two.
-func groupOf(e Expr) GroupItem {
-	g := GroupItem{Span: e.Extent(), Kind: GroupExprs, Exprs: []Expr{e}}
-	if r, ok := e.(*RowExpr); ok && !r.Keyword {
+func groupOf(e tree.Expr) tree.GroupItem {
+	g := tree.GroupItem{Span: e.Extent(), Kind: tree.GroupExprs, Exprs: []tree.Expr{e}}
+	if r, ok := e.(*tree.RowExpr); ok && !r.Keyword {
 		g.Exprs = r.Elems
 	}
 	return g
 }
 
 // windowClause reads WINDOW name AS (spec), ….
-func (p *parser) windowClause() ([]NamedWindow, error) {
+func (p *parser) windowClause() ([]tree.NamedWindow, error) {
 	p.i++
-	var out []NamedWindow
+	var out []tree.NamedWindow
 	for {
 		n, err := p.name("a window name")
 		if err != nil {
@@ -234,11 +237,11 @@ func (p *parser) windowClause() ([]NamedWindow, error) {
 			return nil, err
 		}
 		for _, o := range out {
-			if foldName(o.Name) == foldName(n) {
+			if tree.FoldName(o.Name) == tree.FoldName(n) {
 				return nil, sqlerr.New(sqlerr.CodeWindowing, n.Pos, `window "%s" is already defined`, n.Text)
 			}
 		}
-		out = append(out, NamedWindow{Name: n, Spec: spec})
+		out = append(out, tree.NamedWindow{Name: n, Spec: spec})
 		if !p.op(",") {
 			return out, nil
 		}

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/streamsql/streamsql/internal/sqlerr"
+	"github.com/streamsql/streamsql/parser/tree"
 )
 
 // specialForm writes the calls whose arguments are divided by words instead of
@@ -19,7 +20,7 @@ func (f *fragment) specialForm() (done bool, err error) {
 	case "EXTRACT":
 		return true, f.extract()
 	case "ROW":
-		f.emitCarrier(mark{kind: mRow, lo: lo, hi: p.peek(1).match + 1, expr: &RowExpr{Keyword: true}})
+		f.emitCarrier(mark{kind: mRow, lo: lo, hi: p.peek(1).match + 1, expr: &tree.RowExpr{Keyword: true}})
 		p.i += 2
 		return true, f.arguments()
 	case "EXISTS":
@@ -31,14 +32,14 @@ func (f *fragment) specialForm() (done bool, err error) {
 		if err != nil {
 			return true, err
 		}
-		f.leaf(lo, &ExistsExpr{Span: p.span(lo, p.i), Query: q})
+		f.leaf(lo, &tree.ExistsExpr{Span: p.span(lo, p.i), Query: q})
 		return true, nil
 	}
 	read := specialCall(up)
 	if read == nil {
 		return false, nil
 	}
-	c := &CallExpr{Name: []Name{p.nameAt(lo)}}
+	c := &tree.CallExpr{Name: []tree.Name{p.nameAt(lo)}}
 	p.i += 2
 	if err := read(p, c); err != nil {
 		return true, err
@@ -56,7 +57,7 @@ func (f *fragment) specialForm() (done bool, err error) {
 
 // specialCall returns the reader of a function's arguments, the cursor after the
 // bracket, or nil for an ordinary function.
-func specialCall(up string) func(p *parser, c *CallExpr) error {
+func specialCall(up string) func(p *parser, c *tree.CallExpr) error {
 	switch up {
 	case "SUBSTRING":
 		return (*parser).substring
@@ -78,7 +79,7 @@ func specialCall(up string) func(p *parser, c *CallExpr) error {
 func (f *fragment) cast(try bool) error {
 	p := f.p
 	lo := p.i
-	c := &CastExpr{Try: try}
+	c := &tree.CastExpr{Try: try}
 	f.emitCarrier(mark{kind: mCast, lo: lo, hi: p.peek(1).match + 1, expr: c})
 	p.i += 2
 	if err := f.expr(levelAll); err != nil {
@@ -112,7 +113,7 @@ func (f *fragment) extract() error {
 	if t.kind != tWord && t.kind != tQuoted && t.kind != tString {
 		return p.unexpectedAt(lo + 2).expecting("a field such as YEAR or EPOCH")
 	}
-	e := &ExtractExpr{Field: strings.ToLower(t.val), FieldPos: p.at(t.off)}
+	e := &tree.ExtractExpr{Field: strings.ToLower(t.val), FieldPos: p.at(t.off)}
 	f.emitCarrier(mark{kind: mExtract, lo: lo, hi: p.peek(1).match + 1, expr: e})
 	p.i += 3
 	if err := p.expectWord("FROM"); err != nil {
@@ -125,14 +126,14 @@ func (f *fragment) extract() error {
 }
 
 // arg reads one expression into c.
-func (p *parser) arg(c *CallExpr, l level) error {
+func (p *parser) arg(c *tree.CallExpr, l level) error {
 	e, err := p.exprUpTo(l)
 	c.Args = append(c.Args, e)
 	return err
 }
 
 // moreArgs reads , e … into c.
-func (p *parser) moreArgs(c *CallExpr) error {
+func (p *parser) moreArgs(c *tree.CallExpr) error {
 	for p.op(",") {
 		if err := p.arg(c, levelAll); err != nil {
 			return err
@@ -142,7 +143,7 @@ func (p *parser) moreArgs(c *CallExpr) error {
 }
 
 // substring reads x FROM a [FOR b], x FOR b, or x, a [, b].
-func (p *parser) substring(c *CallExpr) error {
+func (p *parser) substring(c *tree.CallExpr) error {
 	if err := p.arg(c, levelAll); err != nil {
 		return err
 	}
@@ -152,7 +153,7 @@ func (p *parser) substring(c *CallExpr) error {
 			return err
 		}
 	case p.isWord("FOR"):
-		c.Args = append(c.Args, &NumberLit{Span: p.span(p.i, p.i), Text: "1"})
+		c.Args = append(c.Args, &tree.NumberLit{Span: p.span(p.i, p.i), Text: "1"})
 	case p.isWord("SIMILAR"):
 		return sqlerr.NotSupported(p.pos(p.i), "SUBSTRING … SIMILAR")
 	default:
@@ -170,7 +171,7 @@ func (p *parser) substring(c *CallExpr) error {
 }
 
 // position reads a IN b.
-func (p *parser) position(c *CallExpr) error {
+func (p *parser) position(c *tree.CallExpr) error {
 	if err := p.arg(c, levelTight); err != nil {
 		return err
 	}
@@ -181,7 +182,7 @@ func (p *parser) position(c *CallExpr) error {
 }
 
 // overlay reads x PLACING y FROM a [FOR b], or the plain form.
-func (p *parser) overlay(c *CallExpr) error {
+func (p *parser) overlay(c *tree.CallExpr) error {
 	if err := p.arg(c, levelAll); err != nil {
 		return err
 	}
@@ -204,7 +205,7 @@ func (p *parser) overlay(c *CallExpr) error {
 }
 
 // trim reads the forms of TRIM and gives the call PostgreSQL's name for it.
-func (p *parser) trim(c *CallExpr) error {
+func (p *parser) trim(c *tree.CallExpr) error {
 	name := "btrim"
 	switch {
 	case p.word("LEADING"):
@@ -233,7 +234,7 @@ func (p *parser) trim(c *CallExpr) error {
 }
 
 // jsonCall reads arguments and the clauses of SQL/JSON.
-func (p *parser) jsonCall(c *CallExpr) error {
+func (p *parser) jsonCall(c *tree.CallExpr) error {
 	for !p.isOp(")") && !p.isWord("NULL", "ON", "NULL") && !p.isWord("ABSENT", "ON", "NULL") {
 		if err := p.arg(c, levelAll); err != nil {
 			return err
@@ -246,7 +247,7 @@ func (p *parser) jsonCall(c *CallExpr) error {
 }
 
 // jsonObject reads KEY k VALUE v, k VALUE v, k : v or k, v, separated by commas.
-func (p *parser) jsonObject(c *CallExpr) error {
+func (p *parser) jsonObject(c *tree.CallExpr) error {
 	for !p.isOp(")") && !p.isWord("NULL", "ON", "NULL") && !p.isWord("ABSENT", "ON", "NULL") {
 		if n := p.peek(1); p.isWord("KEY") && n.kind != tOp && !p.peekWord(1, "VALUE") {
 			p.i++
@@ -267,11 +268,11 @@ func (p *parser) jsonObject(c *CallExpr) error {
 	return p.jsonClauses(c)
 }
 
-func (p *parser) jsonClauses(c *CallExpr) error {
+func (p *parser) jsonClauses(c *tree.CallExpr) error {
 	if p.isOp(")") {
 		return nil
 	}
-	j := &JSONClauses{}
+	j := &tree.JSONClauses{}
 	c.JSON = j
 	for !p.isOp(")") {
 		switch {
@@ -299,7 +300,7 @@ func (p *parser) jsonClauses(c *CallExpr) error {
 	return nil
 }
 
-func (p *parser) jsonWrapper(j *JSONClauses) error {
+func (p *parser) jsonWrapper(j *tree.JSONClauses) error {
 	j.Wrapper = "without"
 	if p.cur().up == "WITH" {
 		j.Wrapper = "unconditional"
@@ -317,28 +318,28 @@ func (p *parser) jsonWrapper(j *JSONClauses) error {
 }
 
 // jsonBehaviour reads what ON EMPTY or what ON ERROR.
-func (p *parser) jsonBehaviour(j *JSONClauses) error {
-	b := JSONUnset
-	var def Expr
+func (p *parser) jsonBehaviour(j *tree.JSONClauses) error {
+	b := tree.JSONUnset
+	var def tree.Expr
 	lo := p.i
 	switch {
 	case p.word("ERROR"):
-		b = JSONError
+		b = tree.JSONError
 	case p.word("NULL"):
-		b = JSONNull
+		b = tree.JSONNull
 	case p.word("TRUE"):
-		b = JSONTrue
+		b = tree.JSONTrue
 	case p.word("FALSE"):
-		b = JSONFalse
+		b = tree.JSONFalse
 	case p.word("UNKNOWN"):
-		b = JSONUnknown
+		b = tree.JSONUnknown
 	case p.word("EMPTY", "OBJECT"):
-		b = JSONEmptyObject
+		b = tree.JSONEmptyObject
 	case p.word("EMPTY"):
 		p.word("ARRAY")
-		b = JSONEmptyArray
+		b = tree.JSONEmptyArray
 	case p.word("DEFAULT"):
-		b = JSONDefault
+		b = tree.JSONDefault
 		e, err := p.exprUpTo(levelTight)
 		if err != nil {
 			return err
@@ -349,12 +350,12 @@ func (p *parser) jsonBehaviour(j *JSONClauses) error {
 	}
 	switch {
 	case p.word("ON", "EMPTY"):
-		if j.OnEmpty != JSONUnset {
+		if j.OnEmpty != tree.JSONUnset {
 			return p.unexpectedAt(lo).Error
 		}
 		j.OnEmpty, j.DefaultOnEmpty = b, def
 	case p.word("ON", "ERROR"):
-		if j.OnError != JSONUnset {
+		if j.OnError != tree.JSONUnset {
 			return p.unexpectedAt(lo).Error
 		}
 		j.OnError, j.DefaultOnError = b, def

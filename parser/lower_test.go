@@ -8,6 +8,7 @@ import (
 	tidb "github.com/pingcap/tidb/pkg/parser"
 
 	"github.com/streamsql/streamsql/internal/sqlerr"
+	"github.com/streamsql/streamsql/parser/tree"
 )
 
 // lowerText gives what TiDB is given for an expression.
@@ -56,7 +57,7 @@ func TestMarks(t *testing.T) {
 		p := &parser{toks: []token{{kind: tEOF}}, at: identityPos}
 		return &fragment{p: p, buf: []byte(text), marks: marks, pieces: []piece{{}}}
 	}
-	leaf := func() mark { return mark{kind: mLeaf, expr: &NullLit{}} }
+	leaf := func() mark { return mark{kind: mLeaf, expr: &tree.NullLit{}} }
 	cases := []struct {
 		name string
 		f    *fragment

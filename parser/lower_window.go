@@ -1,11 +1,14 @@
 package parser
 
-import "github.com/streamsql/streamsql/internal/sqlerr"
+import (
+	"github.com/streamsql/streamsql/internal/sqlerr"
+	"github.com/streamsql/streamsql/parser/tree"
+)
 
 // windowKinds are the windowing table functions, from 1.
-var windowKinds = map[string]WindowKind{"TUMBLE": Tumble + 1, "HOP": Hop + 1, "CUMULATE": Cumulate + 1, "SESSION": Session + 1}
+var windowKinds = map[string]tree.WindowKind{"TUMBLE": tree.Tumble + 1, "HOP": tree.Hop + 1, "CUMULATE": tree.Cumulate + 1, "SESSION": tree.Session + 1}
 
-func (p *parser) aliasedWindow(lo int) (TableExpr, error) {
+func (p *parser) aliasedWindow(lo int) (tree.TableExpr, error) {
 	w, err := p.windowTable()
 	if err != nil {
 		return nil, err
@@ -18,7 +21,7 @@ func (p *parser) aliasedWindow(lo int) (TableExpr, error) {
 }
 
 // windowTable reads TABLE(TUMBLE(…)) or TUMBLE(…).
-func (p *parser) windowTable() (*WindowTable, error) {
+func (p *parser) windowTable() (*tree.WindowTable, error) {
 	if err := p.enter(); err != nil {
 		return nil, err
 	}
@@ -28,7 +31,7 @@ func (p *parser) windowTable() (*WindowTable, error) {
 	if wrapped {
 		p.i += 2
 	}
-	w := &WindowTable{Kind: windowKinds[p.cur().up] - 1}
+	w := &tree.WindowTable{Kind: windowKinds[p.cur().up] - 1}
 	p.i += 2
 	end := p.toks[p.i-1].match
 	if err := p.windowInput(w); err != nil {
@@ -63,7 +66,7 @@ func (p *parser) windowTable() (*WindowTable, error) {
 }
 
 // windowInput reads [TABLE] name, (query) or another window function.
-func (p *parser) windowInput(w *WindowTable) error {
+func (p *parser) windowInput(w *tree.WindowTable) error {
 	lo := p.i
 	if p.isWord("DATA") && p.peekOp(1, "=>") {
 		return sqlerr.NotSupported(p.pos(p.i), "a named argument")
@@ -79,17 +82,17 @@ func (p *parser) windowInput(w *WindowTable) error {
 	p.word("TABLE")
 	if p.isQueryBracket(p.i) {
 		q, err := p.bracketedQuery()
-		w.Input = &DerivedTable{Span: p.span(lo, p.i), Query: q}
+		w.Input = &tree.DerivedTable{Span: p.span(lo, p.i), Query: q}
 		return err
 	}
 	q, err := p.qualifiedName("a table")
-	w.Input = &TableRef{Span: q.Span, Name: q}
+	w.Input = &tree.TableRef{Span: q.Span, Name: q}
 	return err
 }
 
 // windowKeys reads PARTITION BY. The list ends before DESCRIPTOR; in the short form,
 // where a column follows instead, several keys need brackets.
-func (p *parser) windowKeys(w *WindowTable, end int) error {
+func (p *parser) windowKeys(w *tree.WindowTable, end int) error {
 	if !p.word("PARTITION", "BY") {
 		return nil
 	}
@@ -104,7 +107,7 @@ func (p *parser) windowKeys(w *WindowTable, end int) error {
 		if err != nil {
 			return err
 		}
-		if r, ok := e.(*RowExpr); ok && !r.Keyword {
+		if r, ok := e.(*tree.RowExpr); ok && !r.Keyword {
 			w.PartitionBy = append(w.PartitionBy, r.Elems...)
 		} else {
 			w.PartitionBy = append(w.PartitionBy, e)
@@ -117,7 +120,7 @@ func (p *parser) windowKeys(w *WindowTable, end int) error {
 }
 
 // windowTime reads DESCRIPTOR(column) or column.
-func (p *parser) windowTime(w *WindowTable) error {
+func (p *parser) windowTime(w *tree.WindowTable) error {
 	bracket := p.isWord("DESCRIPTOR") && p.peekOp(1, "(")
 	if bracket {
 		p.i += 2
@@ -126,7 +129,7 @@ func (p *parser) windowTime(w *WindowTable) error {
 	if err != nil {
 		return err
 	}
-	w.Time = &ColumnRef{Span: q.Span, Parts: q.Parts}
+	w.Time = &tree.ColumnRef{Span: q.Span, Parts: q.Parts}
 	if bracket {
 		return p.expectOp(")")
 	}

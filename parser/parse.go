@@ -1,19 +1,28 @@
+// Package parser turns SQL text into a syntax tree of our own (package tree). It is the
+// only importer of TiDB's parser, and no type of TiDB's leaves it.
+//
+// Statement heads, DDL, types and interval literals are read by recursive descent
+// over our own tokens. Queries and expressions are rebuilt in a closed alphabet
+// that TiDB's grammar reads with the right meaning (lower*.go), parsed once, and
+// decoded into our tree (decode*.go); every marker put into the lowered text must
+// come back exactly once. docs/design/0007-sql-on-tidb-grammar.md has the reasons.
 package parser
 
 import (
 	"strings"
 
 	"github.com/streamsql/streamsql/internal/sqlerr"
+	"github.com/streamsql/streamsql/parser/tree"
 )
 
 func identityPos(off int) sqlerr.Pos { return sqlerr.Pos(off + 1) }
 
 // Parse reads all statements of src. Positions count in src. Text without a
 // statement gives none and no error.
-func Parse(src string) ([]Statement, error) { return parseText(src, identityPos) }
+func Parse(src string) ([]tree.Statement, error) { return parseText(src, identityPos) }
 
 // ParseOne reads exactly one statement, with or without a semicolon after it.
-func ParseOne(src string) (Statement, error) {
+func ParseOne(src string) (tree.Statement, error) {
 	stmts, err := Parse(src)
 	if err != nil {
 		return nil, err
@@ -29,7 +38,7 @@ func ParseOne(src string) (Statement, error) {
 }
 
 // ParseExpr reads one expression.
-func ParseExpr(src string) (Expr, error) {
+func ParseExpr(src string) (tree.Expr, error) {
 	toks, _, err := lex(src, identityPos)
 	if err != nil {
 		return nil, err
@@ -45,13 +54,13 @@ func ParseExpr(src string) (Expr, error) {
 	return e, nil
 }
 
-func parseText(text string, at func(int) sqlerr.Pos) ([]Statement, error) {
+func parseText(text string, at func(int) sqlerr.Pos) ([]tree.Statement, error) {
 	toks, _, err := lex(text, at)
 	if err != nil {
 		return nil, err
 	}
 	p := &parser{toks: toks, at: at, text: text}
-	var out []Statement
+	var out []tree.Statement
 	for {
 		for p.op(";") {
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"github.com/streamsql/streamsql/internal/sqlerr"
+	"github.com/streamsql/streamsql/parser/tree"
 )
 
 // TestData runs testdata/*.test. Commands:
@@ -36,7 +37,7 @@ func TestData(t *testing.T) {
 				if err != nil {
 					return sqlerr.Render(err, d.Input)
 				}
-				q, ok := s.(*QueryStmt)
+				q, ok := s.(*tree.QueryStmt)
 				if !ok {
 					return fmt.Sprintf("not a query: %T\n", s)
 				}
@@ -66,7 +67,7 @@ func TestData(t *testing.T) {
 					if err != nil {
 						return shortError(err, line)
 					}
-					return s.(*QueryStmt).Query.Body.(*Select).Items[0].OutputName()
+					return s.(*tree.QueryStmt).Query.Body.(*tree.Select).Items[0].OutputName()
 				})
 			case "subst":
 				src, err := Substitute(d.Input, testVariables)
@@ -112,24 +113,24 @@ func shortError(err error, src string) string {
 
 // checkRoundTrip prints e fully bracketed and reads that back: the tree must be the
 // same, whatever the precedences are.
-func checkRoundTrip(t *testing.T, e Expr) {
+func checkRoundTrip(t *testing.T, e tree.Expr) {
 	t.Helper()
-	text := Format(e)
+	text := tree.Format(e)
 	again, err := ParseExpr(text)
 	if err != nil {
 		t.Errorf("printed %s does not parse: %v", text, err)
-	} else if got := Format(again); got != text {
+	} else if got := tree.Format(again); got != text {
 		t.Errorf("printed %s, read back as %s", text, got)
 	}
 }
 
-func checkQueryRoundTrip(t *testing.T, q *Query) {
+func checkQueryRoundTrip(t *testing.T, q *tree.Query) {
 	t.Helper()
-	text := FormatQuery(q)
+	text := tree.FormatQuery(q)
 	s, err := ParseOne(text)
 	if err != nil {
 		t.Errorf("printed %s does not parse: %v", text, err)
-	} else if got := FormatQuery(s.(*QueryStmt).Query); got != text {
+	} else if got := tree.FormatQuery(s.(*tree.QueryStmt).Query); got != text {
 		t.Errorf("printed %s, read back as %s", text, got)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/streamsql/streamsql/internal/sqlerr"
+	"github.com/streamsql/streamsql/parser/tree"
 )
 
 // Piece is one statement of a longer text, not parsed yet.
@@ -75,7 +76,7 @@ type Token struct {
 	Kind TokenKind
 	// Text is the value: quotes removed from names and strings.
 	Text string
-	Span
+	tree.Span
 }
 
 // Tokens lists the tokens of src as far as they can be read; it never fails.
@@ -90,7 +91,7 @@ func Tokens(src string) []Token {
 		}
 		out = append(out, Token{
 			Kind: TokenKind(t.kind - tWord), Text: t.val,
-			Span: Span{Pos: identityPos(t.off), End: identityPos(t.end)},
+			Span: tree.Span{Pos: identityPos(t.off), End: identityPos(t.end)},
 		})
 	}
 	return out

@@ -4,10 +4,11 @@ import (
 	"strings"
 
 	"github.com/streamsql/streamsql/internal/sqlerr"
+	"github.com/streamsql/streamsql/parser/tree"
 )
 
 // statement reads one statement by its first words.
-func (p *parser) statement() (Statement, error) {
+func (p *parser) statement() (tree.Statement, error) {
 	lo := p.i
 	if p.startsQuery() {
 		return p.queryOrInsert(lo)
@@ -26,7 +27,7 @@ func (p *parser) statement() (Statement, error) {
 		p.i++
 		p.word("TABLE")
 		q, err := p.qualifiedName("a table")
-		return &Describe{Span: p.span(lo, p.i), Name: q}, err
+		return &tree.Describe{Span: p.span(lo, p.i), Name: q}, err
 	case "SHOW":
 		return p.show()
 	case "SET":
@@ -46,10 +47,10 @@ func (p *parser) statement() (Statement, error) {
 		if err := p.expectWord("STATEMENT", "SET"); err != nil {
 			return nil, err
 		}
-		return &BeginStatementSet{p.span(lo, p.i)}, nil
+		return &tree.BeginStatementSet{Span: p.span(lo, p.i)}, nil
 	case "END":
 		p.i++
-		return &EndStatementSet{p.span(lo, p.i)}, nil
+		return &tree.EndStatementSet{Span: p.span(lo, p.i)}, nil
 	case "ALTER", "UPDATE", "DELETE", "MERGE", "TRUNCATE", "COPY", "GRANT", "REVOKE", "USE", "ANALYZE", "VACUUM",
 		"COMMIT", "ROLLBACK", "START", "PREPARE", "EXECUTE", "DECLARE", "CALL", "REPLACE", "UPSERT":
 		return nil, sqlerr.NotSupported(p.pos(lo), p.cur().up)
@@ -65,7 +66,7 @@ var statementWords = strings.Fields(`SELECT WITH VALUES CREATE INSERT EXPLAIN DE
 	PAUSE RESUME SNAPSHOT RESTORE BEGIN END`)
 
 // queryOrInsert reads a query statement, or WITH … INSERT.
-func (p *parser) queryOrInsert(lo int) (Statement, error) {
+func (p *parser) queryOrInsert(lo int) (tree.Statement, error) {
 	if p.isWord("WITH") {
 		save := p.i
 		ctes, err := p.with()
@@ -81,12 +82,12 @@ func (p *parser) queryOrInsert(lo int) (Statement, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &QueryStmt{Span: p.span(lo, p.i), Query: q}, nil
+	return &tree.QueryStmt{Span: p.span(lo, p.i), Query: q}, nil
 }
 
 // insert reads INSERT INTO table [(columns)] query. ctes are those of a WITH that
 // stood in front.
-func (p *parser) insert(lo int, ctes []CTE) (Statement, error) {
+func (p *parser) insert(lo int, ctes []tree.CTE) (tree.Statement, error) {
 	p.i++
 	if p.isWord("OVERWRITE") {
 		return nil, sqlerr.NotSupported(p.pos(p.i), "INSERT OVERWRITE")
@@ -94,7 +95,7 @@ func (p *parser) insert(lo int, ctes []CTE) (Statement, error) {
 	if err := p.expectWord("INTO"); err != nil {
 		return nil, err
 	}
-	s := &Insert{}
+	s := &tree.Insert{}
 	var err error
 	if s.Table, err = p.qualifiedName("a table"); err != nil {
 		return nil, err
@@ -127,13 +128,13 @@ func (p *parser) insert(lo int, ctes []CTE) (Statement, error) {
 }
 
 // explain reads EXPLAIN [(FORMAT f)] [ANALYZE] statement and EXPLAIN UPGRADE.
-func (p *parser) explain() (Statement, error) {
+func (p *parser) explain() (tree.Statement, error) {
 	lo := p.i
 	p.i++
 	if p.isWord("UPGRADE") && !p.peekOp(1, "(") {
 		return p.explainUpgrade(lo)
 	}
-	e := &Explain{}
+	e := &tree.Explain{}
 	if p.isOp("(") && !p.isQueryBracket(p.i) {
 		if err := p.explainOptions(e); err != nil {
 			return nil, err
@@ -152,7 +153,7 @@ func (p *parser) explain() (Statement, error) {
 		e.Stmt, err = p.insert(at, nil)
 	case p.isWord("CREATE"):
 		if e.Stmt, err = p.create(); err == nil {
-			if _, ok := e.Stmt.(*CreateSink); !ok {
+			if _, ok := e.Stmt.(*tree.CreateSink); !ok {
 				err = sqlerr.NotSupported(p.pos(at), "EXPLAIN of anything but a query, INSERT or CREATE SINK … AS")
 			}
 		}
@@ -166,12 +167,12 @@ func (p *parser) explain() (Statement, error) {
 	return e, nil
 }
 
-func (p *parser) explainOptions(e *Explain) error {
+func (p *parser) explainOptions(e *tree.Explain) error {
 	p.i++
 	for {
 		switch {
 		case p.word("FORMAT"):
-			formats := map[string]ExplainFormat{"TEXT": ExplainText, "JSON": ExplainJSON, "DOT": ExplainDot, "MERMAID": ExplainMermaid}
+			formats := map[string]tree.ExplainFormat{"TEXT": tree.ExplainText, "JSON": tree.ExplainJSON, "DOT": tree.ExplainDot, "MERMAID": tree.ExplainMermaid}
 			fm, ok := formats[strings.ToUpper(p.cur().val)]
 			if !ok || p.cur().kind == tOp {
 				return p.unexpected().expecting("TEXT, JSON, DOT or MERMAID")
@@ -189,9 +190,9 @@ func (p *parser) explainOptions(e *Explain) error {
 	}
 }
 
-func (p *parser) explainUpgrade(lo int) (Statement, error) {
+func (p *parser) explainUpgrade(lo int) (tree.Statement, error) {
 	p.i++
-	s := &ExplainUpgrade{}
+	s := &tree.ExplainUpgrade{}
 	var err error
 	if s.File, err = p.stringArg("a file"); err != nil {
 		return nil, err
@@ -208,20 +209,20 @@ func (p *parser) explainUpgrade(lo int) (Statement, error) {
 
 // stringArg reads a string, or bare words joined by dots, slashes and minus signs
 // without blanks between.
-func (p *parser) stringArg(what string) (StringArg, error) {
+func (p *parser) stringArg(what string) (tree.StringArg, error) {
 	lo := p.i
 	switch p.cur().kind {
 	case tString, tQuoted:
 		p.i++
-		return StringArg{Span: p.span(lo, p.i), Value: p.toks[lo].val}, nil
+		return tree.StringArg{Span: p.span(lo, p.i), Value: p.toks[lo].val}, nil
 	case tWord:
 		p.i++
 		for end := p.toks[lo].end; p.cur().off == end && p.pathPart(); p.i++ {
 			end = p.cur().end
 		}
-		return StringArg{Span: p.span(lo, p.i), Value: p.text[p.toks[lo].off:p.toks[p.i-1].end]}, nil
+		return tree.StringArg{Span: p.span(lo, p.i), Value: p.text[p.toks[lo].off:p.toks[p.i-1].end]}, nil
 	}
-	return StringArg{}, p.unexpected().expecting(what)
+	return tree.StringArg{}, p.unexpected().expecting(what)
 }
 
 func (p *parser) pathPart() bool {
@@ -230,12 +231,12 @@ func (p *parser) pathPart() bool {
 }
 
 // show reads SHOW ….
-func (p *parser) show() (Statement, error) {
+func (p *parser) show() (tree.Statement, error) {
 	lo := p.i
 	p.i++
-	s := &Show{}
+	s := &tree.Show{}
 	if p.word("CREATE", "TABLE") || p.word("CREATE", "VIEW") || p.word("CREATE", "SINK") {
-		s.Kind = ShowCreateTable
+		s.Kind = tree.ShowCreateTable
 		q, err := p.qualifiedName("a table")
 		if err != nil {
 			return nil, err
@@ -249,8 +250,8 @@ func (p *parser) show() (Statement, error) {
 			continue
 		}
 		p.i++
-		s.Kind = ShowKind(kind)
-		if s.Kind == ShowCheckpoints && p.word("FOR") {
+		s.Kind = tree.ShowKind(kind)
+		if s.Kind == tree.ShowCheckpoints && p.word("FOR") {
 			if !p.isWord("JOB") || p.peek(1).kind == tWord || p.peek(1).kind == tString || p.peek(1).kind == tQuoted {
 				p.word("JOB")
 			}
@@ -265,16 +266,16 @@ func (p *parser) show() (Statement, error) {
 	}
 	if p.isWord("QUERIES") {
 		p.i++
-		return &Show{Span: p.span(lo, p.i), Kind: ShowJobs}, nil
+		return &tree.Show{Span: p.span(lo, p.i), Kind: tree.ShowJobs}, nil
 	}
 	return nil, p.unexpected().expecting("TABLES, VIEWS, JOBS, FUNCTIONS, CONNECTORS, SAVEPOINTS, CHECKPOINTS, SETTINGS or CREATE TABLE")
 }
 
 // set reads SET key = value and SET key TO value.
-func (p *parser) set() (Statement, error) {
+func (p *parser) set() (tree.Statement, error) {
 	lo := p.i
 	p.i++
-	s := &Set{}
+	s := &tree.Set{}
 	var err error
 	if s.Key, s.KeyPos, err = p.optionKey(); err != nil {
 		return nil, err
@@ -289,10 +290,10 @@ func (p *parser) set() (Statement, error) {
 	return s, nil
 }
 
-func (p *parser) reset() (Statement, error) {
+func (p *parser) reset() (tree.Statement, error) {
 	lo := p.i
 	p.i++
-	s := &Reset{}
+	s := &tree.Reset{}
 	if p.isWord("ALL") {
 		s.KeyPos = p.pos(p.i)
 		p.i++

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/streamsql/streamsql/internal/sqlerr"
+	"github.com/streamsql/streamsql/parser/tree"
 )
 
 // createHead is what CREATE statements begin with.
@@ -11,12 +12,12 @@ type createHead struct {
 	lo                     int
 	orReplace, temporary   bool
 	ifNotExists            bool
-	name                   QualifiedName
+	name                   tree.QualifiedName
 	temporaryAt, replaceAt int
 }
 
 // create reads CREATE ….
-func (p *parser) create() (Statement, error) {
+func (p *parser) create() (tree.Statement, error) {
 	h := createHead{lo: p.i}
 	p.i++
 	h.replaceAt = p.i
@@ -36,15 +37,15 @@ func (p *parser) create() (Statement, error) {
 	case p.word("VIEW"):
 		return p.createView(h, false)
 	case p.word("TABLE"):
-		return p.createTable(h, KindTable)
+		return p.createTable(h, tree.KindTable)
 	case p.word("SOURCE"):
 		p.word("TABLE")
-		return p.createTable(h, KindSource)
+		return p.createTable(h, tree.KindSource)
 	case p.word("STREAM"):
-		return p.createTable(h, KindStream)
+		return p.createTable(h, tree.KindStream)
 	case p.word("SINK"):
 		p.word("TABLE")
-		return p.createTable(h, KindSink)
+		return p.createTable(h, tree.KindSink)
 	case p.isWord("SAVEPOINT"):
 		return p.createSavepoint(h)
 	case p.isWord("FUNCTION"), p.isWord("CATALOG"), p.isWord("DATABASE"), p.isWord("SCHEMA"), p.isWord("INDEX"),
@@ -69,11 +70,11 @@ func (p *parser) named(h *createHead, what string) (err error) {
 	return err
 }
 
-func (p *parser) createView(h createHead, materialized bool) (Statement, error) {
+func (p *parser) createView(h createHead, materialized bool) (tree.Statement, error) {
 	if err := p.named(&h, "a view"); err != nil {
 		return nil, err
 	}
-	v := &CreateView{OrReplace: h.orReplace, Temporary: h.temporary, Materialized: materialized, IfNotExists: h.ifNotExists, Name: h.name}
+	v := &tree.CreateView{OrReplace: h.orReplace, Temporary: h.temporary, Materialized: materialized, IfNotExists: h.ifNotExists, Name: h.name}
 	if h.temporary && materialized {
 		return nil, sqlerr.NotSupported(p.pos(h.temporaryAt), "a temporary materialized view")
 	}
@@ -100,11 +101,11 @@ func (p *parser) createView(h createHead, materialized bool) (Statement, error) 
 }
 
 // createTable reads the table forms and CREATE SINK … AS query.
-func (p *parser) createTable(h createHead, kind TableKind) (Statement, error) {
+func (p *parser) createTable(h createHead, kind tree.TableKind) (tree.Statement, error) {
 	if err := p.named(&h, "a table"); err != nil {
 		return nil, err
 	}
-	t := &CreateTable{Kind: kind, OrReplace: h.orReplace, Temporary: h.temporary, IfNotExists: h.ifNotExists, Name: h.name}
+	t := &tree.CreateTable{Kind: kind, OrReplace: h.orReplace, Temporary: h.temporary, IfNotExists: h.ifNotExists, Name: h.name}
 	if p.isOp("(") {
 		if err := p.tableElements(t); err != nil {
 			return nil, err
@@ -120,7 +121,7 @@ func (p *parser) createTable(h createHead, kind TableKind) (Statement, error) {
 		}
 	}
 	if p.isWord("AS") || p.isWord("FROM") {
-		if kind != KindSink || !p.word("AS") {
+		if kind != tree.KindSink || !p.word("AS") {
 			return nil, sqlerr.NotSupported(p.pos(p.i), "CREATE … "+p.cur().up).
 				WithHint("Declare the table, then INSERT INTO it; or use CREATE SINK … AS query.")
 		}
@@ -133,14 +134,14 @@ func (p *parser) createTable(h createHead, kind TableKind) (Statement, error) {
 	return t, nil
 }
 
-func (p *parser) createSink(h createHead, t *CreateTable) (Statement, error) {
+func (p *parser) createSink(h createHead, t *tree.CreateTable) (tree.Statement, error) {
 	if t.Watermark != nil {
 		return nil, sqlerr.New(sqlerr.CodeSyntax, t.Watermark.Pos, "a sink has no watermark")
 	}
 	if t.Temporary {
 		return nil, sqlerr.NotSupported(p.pos(h.temporaryAt), "a temporary sink with a query")
 	}
-	s := &CreateSink{
+	s := &tree.CreateSink{
 		OrReplace: t.OrReplace, IfNotExists: t.IfNotExists, Name: t.Name,
 		Columns: t.Columns, PrimaryKey: t.PrimaryKey, Options: t.Options,
 	}
@@ -166,12 +167,12 @@ func (p *parser) createSink(h createHead, t *CreateTable) (Statement, error) {
 func (p *parser) isWith() bool { return p.isWord("WITH") && p.peekOp(1, "(") }
 
 // options reads WITH ( 'key' = 'value', … ).
-func (p *parser) options() ([]Option, error) {
+func (p *parser) options() ([]tree.Option, error) {
 	p.i += 2
-	out := []Option{}
+	out := []tree.Option{}
 	seen := map[string]bool{}
 	for !p.isOp(")") {
-		var o Option
+		var o tree.Option
 		var err error
 		if o.Key, o.KeyPos, err = p.optionKey(); err != nil {
 			return nil, err
@@ -198,7 +199,7 @@ func (p *parser) options() ([]Option, error) {
 }
 
 // tableElements reads ( columns, WATERMARK, PRIMARY KEY ).
-func (p *parser) tableElements(t *CreateTable) error {
+func (p *parser) tableElements(t *tree.CreateTable) error {
 	p.i++
 	for {
 		var err error
@@ -221,7 +222,7 @@ func (p *parser) tableElements(t *CreateTable) error {
 	}
 }
 
-func (p *parser) watermark(t *CreateTable) error {
+func (p *parser) watermark(t *tree.CreateTable) error {
 	lo := p.i
 	if t.Watermark != nil {
 		return sqlerr.New(sqlerr.CodeSyntax, p.pos(lo), "a table has one watermark")
@@ -234,7 +235,7 @@ func (p *parser) watermark(t *CreateTable) error {
 	if p.isOp(".") {
 		return sqlerr.NotSupported(p.pos(p.i), "a watermark for a field of a row")
 	}
-	w := &WatermarkDef{Column: n}
+	w := &tree.WatermarkDef{Column: n}
 	if err := p.expectWord("AS"); err != nil {
 		return err
 	}
@@ -246,7 +247,7 @@ func (p *parser) watermark(t *CreateTable) error {
 	return nil
 }
 
-func (p *parser) primaryKey(t *CreateTable) error {
+func (p *parser) primaryKey(t *tree.CreateTable) error {
 	lo := p.i
 	p.i++
 	if err := p.expectWord("KEY"); err != nil {
@@ -259,11 +260,11 @@ func (p *parser) primaryKey(t *CreateTable) error {
 	return p.setPrimaryKey(t, lo, cols)
 }
 
-func (p *parser) setPrimaryKey(t *CreateTable, lo int, cols []Name) error {
+func (p *parser) setPrimaryKey(t *tree.CreateTable, lo int, cols []tree.Name) error {
 	if t.PrimaryKey != nil {
 		return sqlerr.New(sqlerr.CodeSyntax, p.pos(lo), `multiple primary keys for table "%s" are not allowed`, t.Name)
 	}
-	pk := &PrimaryKeyDef{Columns: cols}
+	pk := &tree.PrimaryKeyDef{Columns: cols}
 	if p.word("NOT", "ENFORCED") {
 		pk.NotEnforced = true
 	} else if p.isWord("ENFORCED") {
@@ -275,7 +276,7 @@ func (p *parser) setPrimaryKey(t *CreateTable, lo int, cols []Name) error {
 }
 
 // columnDef reads name type … or name AS expression.
-func (p *parser) columnDef(t *CreateTable) error {
+func (p *parser) columnDef(t *tree.CreateTable) error {
 	lo := p.i
 	n, err := p.name("a column")
 	if err != nil {
@@ -286,7 +287,7 @@ func (p *parser) columnDef(t *CreateTable) error {
 			return sqlerr.New(sqlerr.CodeDuplicateColumn, n.Pos, `column "%s" specified more than once`, n.Text)
 		}
 	}
-	c := ColumnDef{Name: n}
+	c := tree.ColumnDef{Name: n}
 	if p.word("AS") {
 		if c.Computed, err = p.expr(); err != nil {
 			return err
@@ -306,7 +307,7 @@ func (p *parser) columnDef(t *CreateTable) error {
 	return nil
 }
 
-func (p *parser) columnConstraints(t *CreateTable, c *ColumnDef) error {
+func (p *parser) columnConstraints(t *tree.CreateTable, c *tree.ColumnDef) error {
 	for {
 		lo := p.i
 		switch {
@@ -328,7 +329,7 @@ func (p *parser) columnConstraints(t *CreateTable, c *ColumnDef) error {
 			if err := p.expectWord("KEY"); err != nil {
 				return err
 			}
-			if err := p.setPrimaryKey(t, lo, []Name{c.Name}); err != nil {
+			if err := p.setPrimaryKey(t, lo, []tree.Name{c.Name}); err != nil {
 				return err
 			}
 		case p.isWord("METADATA"):
@@ -344,10 +345,10 @@ func (p *parser) columnConstraints(t *CreateTable, c *ColumnDef) error {
 	}
 }
 
-func (p *parser) metadata(c *ColumnDef) error {
+func (p *parser) metadata(c *tree.ColumnDef) error {
 	lo := p.i
 	p.i++
-	m := &MetadataDef{Key: c.Name.Text, KeyPos: c.Name.Pos}
+	m := &tree.MetadataDef{Key: c.Name.Text, KeyPos: c.Name.Pos}
 	if p.word("FROM") {
 		var err error
 		if m.Key, m.KeyPos, err = p.stringToken("the metadata key as a string"); err != nil {
@@ -361,28 +362,28 @@ func (p *parser) metadata(c *ColumnDef) error {
 }
 
 // drop reads DROP ….
-func (p *parser) drop() (Statement, error) {
+func (p *parser) drop() (tree.Statement, error) {
 	lo := p.i
 	p.i++
 	if p.word("SAVEPOINT") {
 		a, err := p.stringArg("a savepoint")
-		return &DropSavepoint{Span: p.span(lo, p.i), Path: a}, err
+		return &tree.DropSavepoint{Span: p.span(lo, p.i), Path: a}, err
 	}
-	d := &Drop{}
+	d := &tree.Drop{}
 	p.word("TEMPORARY")
 	switch {
 	case p.word("TABLE"):
-		d.Kind = ObjectTable
+		d.Kind = tree.ObjectTable
 	case p.word("SOURCE"):
-		d.Kind = ObjectSource
+		d.Kind = tree.ObjectSource
 	case p.word("STREAM"):
-		d.Kind = ObjectStream
+		d.Kind = tree.ObjectStream
 	case p.word("VIEW"):
-		d.Kind = ObjectView
+		d.Kind = tree.ObjectView
 	case p.word("MATERIALIZED", "VIEW"):
-		d.Kind = ObjectMaterializedView
+		d.Kind = tree.ObjectMaterializedView
 	case p.word("SINK"):
-		d.Kind = ObjectSink
+		d.Kind = tree.ObjectSink
 	default:
 		return nil, p.unexpected().expecting("TABLE, SOURCE, STREAM, VIEW, MATERIALIZED VIEW, SINK or SAVEPOINT")
 	}

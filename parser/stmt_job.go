@@ -1,31 +1,35 @@
 package parser
 
+import (
+	"github.com/streamsql/streamsql/parser/tree"
+)
+
 // job reads JOB name or QUERY name.
-func (p *parser) job() (StringArg, error) {
+func (p *parser) job() (tree.StringArg, error) {
 	if !p.word("JOB") && !p.word("QUERY") {
-		return StringArg{}, p.unexpected().expecting("JOB")
+		return tree.StringArg{}, p.unexpected().expecting("JOB")
 	}
 	return p.stringArg("a job")
 }
 
 // jobCommand reads STOP, CANCEL, PAUSE and RESUME JOB.
-func (p *parser) jobCommand() (Statement, error) {
+func (p *parser) jobCommand() (tree.Statement, error) {
 	lo := p.i
-	s := &JobCommand{}
+	s := &tree.JobCommand{}
 	switch p.cur().up {
 	case "CANCEL":
-		s.Action = CancelJob
+		s.Action = tree.CancelJob
 	case "PAUSE":
-		s.Action = PauseJob
+		s.Action = tree.PauseJob
 	case "RESUME":
-		s.Action = ResumeJob
+		s.Action = tree.ResumeJob
 	}
 	p.i++
 	var err error
 	if s.Job, err = p.job(); err != nil {
 		return nil, err
 	}
-	if s.Action == StopJob && p.word("WITH", "SAVEPOINT") {
+	if s.Action == tree.StopJob && p.word("WITH", "SAVEPOINT") {
 		s.WithSavepoint = true
 		if !p.atEnd() {
 			a, err := p.stringArg("a path")
@@ -40,10 +44,10 @@ func (p *parser) jobCommand() (Statement, error) {
 }
 
 // snapshot reads SNAPSHOT JOB j [TO 'path'].
-func (p *parser) snapshot() (Statement, error) {
+func (p *parser) snapshot() (tree.Statement, error) {
 	lo := p.i
 	p.i++
-	s := &SnapshotJob{}
+	s := &tree.SnapshotJob{}
 	var err error
 	if s.Job, err = p.job(); err != nil {
 		return nil, err
@@ -60,12 +64,12 @@ func (p *parser) snapshot() (Statement, error) {
 }
 
 // createSavepoint reads CREATE SAVEPOINT ['path'] FOR JOB j.
-func (p *parser) createSavepoint(h createHead) (Statement, error) {
+func (p *parser) createSavepoint(h createHead) (tree.Statement, error) {
 	if h.orReplace || h.temporary {
 		return nil, p.unexpected().Error
 	}
 	p.i++
-	s := &SnapshotJob{}
+	s := &tree.SnapshotJob{}
 	if !p.isWord("FOR") {
 		a, err := p.stringArg("a path")
 		if err != nil {
@@ -85,10 +89,10 @@ func (p *parser) createSavepoint(h createHead) (Statement, error) {
 }
 
 // restore reads RESTORE JOB j FROM 'path' [ALLOW NON RESTORED STATE].
-func (p *parser) restore() (Statement, error) {
+func (p *parser) restore() (tree.Statement, error) {
 	lo := p.i
 	p.i++
-	s := &RestoreJob{}
+	s := &tree.RestoreJob{}
 	var err error
 	if s.Job, err = p.job(); err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/streamsql/streamsql/internal/sqlerr"
+	"github.com/streamsql/streamsql/parser/tree"
 )
 
 // Source is a text in which variables were replaced, with the way back to what the
@@ -38,7 +39,7 @@ func (s *Source) Pos(off int) sqlerr.Pos {
 }
 
 // ParseSource reads all statements of s; positions count in s.Original.
-func ParseSource(s *Source) ([]Statement, error) { return parseText(s.Text, s.Pos) }
+func ParseSource(s *Source) ([]tree.Statement, error) { return parseText(s.Text, s.Pos) }
 
 // Substitute replaces ${NAME} by lookup's answer. Inside a string or quoted name the
 // value's quotes are doubled, so that it stays inside; in comments nothing is
@@ -171,7 +172,7 @@ func (s *substituter) variable(quote string, keep bool) error {
 		s.copy(n + 1)
 		return nil
 	case keep:
-		val = QuoteString(s.src[s.i : s.i+n+1])
+		val = tree.QuoteString(s.src[s.i : s.i+n+1])
 	case quote != "":
 		val = strings.ReplaceAll(val, quote, quote+quote)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/internal/types"
+	"github.com/streamsql/streamsql/parser/tree"
 )
 
 // scalarTypes maps the single-word type names to their types without parameters.
@@ -42,9 +43,9 @@ func (p *parser) startsType() bool {
 }
 
 // typeName reads a type.
-func (p *parser) typeName() (TypeName, error) {
+func (p *parser) typeName() (tree.TypeName, error) {
 	if err := p.enter(); err != nil {
-		return TypeName{}, err
+		return tree.TypeName{}, err
 	}
 	defer p.leave()
 	lo := p.i
@@ -63,15 +64,15 @@ func (p *parser) typeName() (TypeName, error) {
 		}
 		defer p.leave()
 		elem := t
-		t = TypeName{Span: p.span(lo, p.i), Shape: ArrayType, Elem: &elem}
+		t = tree.TypeName{Span: p.span(lo, p.i), Shape: tree.ArrayType, Elem: &elem}
 	}
 	return t, nil
 }
 
-func (p *parser) baseType() (TypeName, error) {
+func (p *parser) baseType() (tree.TypeName, error) {
 	t := p.cur()
 	if t.kind != tWord {
-		return TypeName{}, p.unexpected().expecting("a type")
+		return tree.TypeName{}, p.unexpected().expecting("a type")
 	}
 	switch t.up {
 	case "ARRAY", "MAP", "ROW":
@@ -80,13 +81,13 @@ func (p *parser) baseType() (TypeName, error) {
 	typ, ok := scalarTypes[t.up]
 	if !ok {
 		if reservedWords[t.up] {
-			return TypeName{}, p.unexpected().expecting("a type")
+			return tree.TypeName{}, p.unexpected().expecting("a type")
 		}
 		err := sqlerr.New(sqlerr.CodeUndefinedObject, p.pos(p.i), `type "%s" does not exist`, t.val)
 		if near := sqlerr.Nearest(t.val, typeNames); near != "" {
 			err.Hint = `Did you mean "` + near + `"?`
 		}
-		return TypeName{}, err
+		return tree.TypeName{}, err
 	}
 	up := t.up
 	p.i++
@@ -95,25 +96,25 @@ func (p *parser) baseType() (TypeName, error) {
 		p.word("PRECISION")
 	case "CHAR", "CHARACTER", "VARCHAR":
 		if up != "VARCHAR" && !p.word("VARYING") {
-			return TypeName{}, sqlerr.NotSupported(p.pos(p.i-1), up).
+			return tree.TypeName{}, sqlerr.NotSupported(p.pos(p.i-1), up).
 				WithDetail("Values of CHAR(n) are filled with blanks, which do not count when they are compared.").
 				WithHint("Write VARCHAR(n) or TEXT; a target's column of type character(n) takes them and fills them itself.")
 		}
 		n, ok, err := p.typeParam(10485760, 1)
 		if err != nil {
-			return TypeName{}, err
+			return tree.TypeName{}, err
 		}
 		if ok {
 			typ.Length = int32(n)
 		}
 	case "BINARY", "VARBINARY":
 		if _, _, err := p.typeParam(10485760, 1); err != nil {
-			return TypeName{}, err
+			return tree.TypeName{}, err
 		}
 	case "FLOAT":
 		n, ok, err := p.typeParam(53, 1)
 		if err != nil {
-			return TypeName{}, err
+			return tree.TypeName{}, err
 		}
 		if ok && n <= 24 {
 			typ = types.TReal
@@ -123,7 +124,7 @@ func (p *parser) baseType() (TypeName, error) {
 	case "TIME", "TIMESTAMP", "DATETIME", "TIMESTAMPTZ", "TIMESTAMP_LTZ":
 		return p.timeType(up, typ)
 	}
-	return TypeName{Type: typ}, nil
+	return tree.TypeName{Type: typ}, nil
 }
 
 // typeParam reads (n); ok is false without brackets.
@@ -150,57 +151,57 @@ func (p *parser) smallInt(limit, least int) (int, error) {
 	return n, nil
 }
 
-func (p *parser) decimalType() (TypeName, error) {
+func (p *parser) decimalType() (tree.TypeName, error) {
 	typ := types.Type{Kind: types.Decimal}
 	if !p.op("(") {
-		return TypeName{Type: typ}, nil
+		return tree.TypeName{Type: typ}, nil
 	}
 	prec, err := p.smallInt(types.MaxPrecision, 1)
 	if err != nil {
-		return TypeName{}, err
+		return tree.TypeName{}, err
 	}
 	scale := 0
 	if p.op(",") {
 		if scale, err = p.smallInt(prec, 0); err != nil {
-			return TypeName{}, err
+			return tree.TypeName{}, err
 		}
 	}
-	return TypeName{Type: types.TDecimal(prec, scale)}, p.expectOp(")")
+	return tree.TypeName{Type: types.TDecimal(prec, scale)}, p.expectOp(")")
 }
 
 // timeType reads (p) [WITH|WITHOUT [LOCAL] TIME ZONE]. Without (p) the precision is
 // 6, as in PostgreSQL.
-func (p *parser) timeType(up string, typ types.Type) (TypeName, error) {
+func (p *parser) timeType(up string, typ types.Type) (tree.TypeName, error) {
 	n, ok, err := p.typeParam(9, 0)
 	if err != nil {
-		return TypeName{}, err
+		return tree.TypeName{}, err
 	}
 	if ok {
 		if n > 6 {
-			return TypeName{}, sqlerr.NotSupported(p.pos(p.i-2), "a precision finer than microseconds").
+			return tree.TypeName{}, sqlerr.NotSupported(p.pos(p.i-2), "a precision finer than microseconds").
 				WithHint("Use a precision of at most 6.")
 		}
 		typ.Precision = uint8(n)
 	}
 	if up != "TIME" && up != "TIMESTAMP" {
-		return TypeName{Type: typ}, nil
+		return tree.TypeName{Type: typ}, nil
 	}
 	switch {
 	case p.word("WITHOUT", "TIME", "ZONE"):
 	case p.isWord("WITH", "TIME", "ZONE") || p.isWord("WITH", "LOCAL", "TIME", "ZONE"):
 		if up == "TIME" {
-			return TypeName{}, sqlerr.NotSupported(p.pos(p.i), "TIME WITH TIME ZONE")
+			return tree.TypeName{}, sqlerr.NotSupported(p.pos(p.i), "TIME WITH TIME ZONE")
 		}
 		p.i++
 		p.word("LOCAL")
 		p.i += 2
 		typ.Kind = types.TimestampTZ
 	}
-	return TypeName{Type: typ}, nil
+	return tree.TypeName{Type: typ}, nil
 }
 
 // nestedType reads ARRAY<T>, MAP<K, V> and ROW<name type, …>.
-func (p *parser) nestedType() (TypeName, error) {
+func (p *parser) nestedType() (tree.TypeName, error) {
 	lo := p.i
 	up := p.cur().up
 	p.i++
@@ -209,7 +210,7 @@ func (p *parser) nestedType() (TypeName, error) {
 		return p.rowType(lo, ")")
 	}
 	if err := p.expectOp("<"); err != nil {
-		return TypeName{}, err
+		return tree.TypeName{}, err
 	}
 	switch up {
 	case "ROW":
@@ -217,26 +218,26 @@ func (p *parser) nestedType() (TypeName, error) {
 	case "MAP":
 		key, err := p.typeName()
 		if err != nil {
-			return TypeName{}, err
+			return tree.TypeName{}, err
 		}
 		if err := p.expectOp(","); err != nil {
-			return TypeName{}, err
+			return tree.TypeName{}, err
 		}
 		elem, err := p.typeName()
 		if err != nil {
-			return TypeName{}, err
+			return tree.TypeName{}, err
 		}
-		return TypeName{Shape: MapType, Key: &key, Elem: &elem}, p.expectOp(">")
+		return tree.TypeName{Shape: tree.MapType, Key: &key, Elem: &elem}, p.expectOp(">")
 	}
 	elem, err := p.typeName()
 	if err != nil {
-		return TypeName{}, err
+		return tree.TypeName{}, err
 	}
-	return TypeName{Shape: ArrayType, Elem: &elem}, p.expectOp(">")
+	return tree.TypeName{Shape: tree.ArrayType, Elem: &elem}, p.expectOp(">")
 }
 
-func (p *parser) rowType(lo int, closing string) (TypeName, error) {
-	t := TypeName{Shape: RowType}
+func (p *parser) rowType(lo int, closing string) (tree.TypeName, error) {
+	t := tree.TypeName{Shape: tree.RowType}
 	for {
 		n, err := p.name("a field name")
 		if err != nil {
@@ -246,7 +247,7 @@ func (p *parser) rowType(lo int, closing string) (TypeName, error) {
 		if err != nil {
 			return t, err
 		}
-		t.Fields = append(t.Fields, RowField{Name: n, Type: ft})
+		t.Fields = append(t.Fields, tree.RowField{Name: n, Type: ft})
 		if p.op(",") {
 			continue
 		}

@@ -6,14 +6,14 @@ import (
 	"github.com/streamsql/streamsql/internal/catalog"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/internal/types"
-	"github.com/streamsql/streamsql/parser"
+	"github.com/streamsql/streamsql/parser/tree"
 	"github.com/streamsql/streamsql/planner/bind"
 )
 
 // CreateTable checks a declaration against snap and gives the table to file under its
 // name. With IF NOT EXISTS and a table of that name, it gives that table. src is the
 // text in which the statement's positions count.
-func CreateTable(stmt *parser.CreateTable, src string, snap *catalog.Snapshot, opts Options) (*catalog.Table, error) {
+func CreateTable(stmt *tree.CreateTable, src string, snap *catalog.Snapshot, opts Options) (*catalog.Table, error) {
 	opts = opts.withDefaults()
 	if stmt.Temporary {
 		return nil, sqlerr.NotSupported(stmt.Pos, "CREATE TEMPORARY TABLE")
@@ -53,7 +53,7 @@ func CreateTable(stmt *parser.CreateTable, src string, snap *catalog.Snapshot, o
 
 // freeName checks that an object may take the name. It returns the table that IF NOT
 // EXISTS leaves in place.
-func freeName(name parser.QualifiedName, replace, ifNotExists bool, snap *catalog.Snapshot, table bool) (*catalog.Table, error) {
+func freeName(name tree.QualifiedName, replace, ifNotExists bool, snap *catalog.Snapshot, table bool) (*catalog.Table, error) {
 	if len(name.Parts) > 1 {
 		return nil, sqlerr.NotSupported(name.Pos, "a qualified name")
 	}
@@ -90,17 +90,17 @@ func freeName(name parser.QualifiedName, replace, ifNotExists bool, snap *catalo
 		WithHint("Use CREATE OR REPLACE, or IF NOT EXISTS.")
 }
 
-func access(k parser.TableKind) catalog.Access {
+func access(k tree.TableKind) catalog.Access {
 	switch k {
-	case parser.KindSource, parser.KindStream:
+	case tree.KindSource, tree.KindStream:
 		return catalog.ReadOnly
-	case parser.KindSink:
+	case tree.KindSink:
 		return catalog.WriteOnly
 	}
 	return catalog.ReadWrite
 }
 
-func tableColumn(c *parser.ColumnDef, src string) (catalog.TableColumn, error) {
+func tableColumn(c *tree.ColumnDef, src string) (catalog.TableColumn, error) {
 	out := catalog.TableColumn{Pos: c.Name.Pos}
 	out.Name = c.Name.Text
 	if c.Computed != nil {
@@ -119,7 +119,7 @@ func tableColumn(c *parser.ColumnDef, src string) (catalog.TableColumn, error) {
 }
 
 // distinctName refuses a column that no reference could tell from an earlier one.
-func distinctName(earlier []parser.ColumnDef, name parser.Name) error {
+func distinctName(earlier []tree.ColumnDef, name tree.Name) error {
 	for _, e := range earlier {
 		if e.Name.Text == name.Text {
 			return sqlerr.New(sqlerr.CodeDuplicateColumn, name.Pos, "column %q specified more than once", name.Text)
@@ -133,7 +133,7 @@ func distinctName(earlier []parser.ColumnDef, name parser.Name) error {
 }
 
 // column finds a declared column by the case rules.
-func column(t *catalog.Table, name parser.Name, where string) (int, error) {
+func column(t *catalog.Table, name tree.Name, where string) (int, error) {
 	hit := -1
 	var names []string
 	for i, c := range t.Columns {
@@ -158,7 +158,7 @@ func column(t *catalog.Table, name parser.Name, where string) (int, error) {
 	return 0, e
 }
 
-func watermark(stmt *parser.CreateTable, t *catalog.Table, src string) error {
+func watermark(stmt *tree.CreateTable, t *catalog.Table, src string) error {
 	w := stmt.Watermark
 	if w == nil {
 		return nil
@@ -183,7 +183,7 @@ func watermark(stmt *parser.CreateTable, t *catalog.Table, src string) error {
 	return nil
 }
 
-func primaryKey(stmt *parser.CreateTable, t *catalog.Table) error {
+func primaryKey(stmt *tree.CreateTable, t *catalog.Table) error {
 	if stmt.PrimaryKey == nil {
 		return nil
 	}

@@ -3,14 +3,14 @@ package planner
 import (
 	"github.com/streamsql/streamsql/internal/catalog"
 	"github.com/streamsql/streamsql/internal/sqlerr"
-	"github.com/streamsql/streamsql/parser"
+	"github.com/streamsql/streamsql/parser/tree"
 	"github.com/streamsql/streamsql/planner/bind"
 )
 
 // CreateView checks a view's query against snap and gives the view to file under its
 // name; nil with IF NOT EXISTS when the name is taken by a view. src is the text in
 // which the statement's positions count.
-func CreateView(stmt *parser.CreateView, src string, snap *catalog.Snapshot, opts Options) (*catalog.View, error) {
+func CreateView(stmt *tree.CreateView, src string, snap *catalog.Snapshot, opts Options) (*catalog.View, error) {
 	opts = opts.withDefaults()
 	if stmt.Materialized {
 		return nil, sqlerr.NotSupported(stmt.Pos, "CREATE MATERIALIZED VIEW")

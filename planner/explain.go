@@ -2,14 +2,14 @@ package planner
 
 import (
 	"github.com/streamsql/streamsql/internal/catalog"
-	"github.com/streamsql/streamsql/parser"
+	"github.com/streamsql/streamsql/parser/tree"
 	"github.com/streamsql/streamsql/planner/explain"
 	"github.com/streamsql/streamsql/planner/plan"
 )
 
 // Explain plans all outputs of a job as Plan does and shows the plan. No value of a
 // secret option is shown.
-func Explain(outputs []Output, snap *catalog.Snapshot, opts Options, format parser.ExplainFormat) (string, error) {
+func Explain(outputs []Output, snap *catalog.Snapshot, opts Options, format tree.ExplainFormat) (string, error) {
 	roots, _, err := Logical(outputs, snap, opts)
 	if err != nil {
 		return "", err
@@ -20,11 +20,11 @@ func Explain(outputs []Output, snap *catalog.Snapshot, opts Options, format pars
 		return "", err
 	}
 	switch format {
-	case parser.ExplainJSON:
+	case tree.ExplainJSON:
 		return explain.JSON(withoutSecrets(p, opts))
-	case parser.ExplainDot:
+	case tree.ExplainDot:
 		return explain.DOT(p), nil
-	case parser.ExplainMermaid:
+	case tree.ExplainMermaid:
 		return explain.Mermaid(p), nil
 	}
 	return explain.Text(roots, p), nil

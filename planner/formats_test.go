@@ -7,15 +7,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/streamsql/streamsql/parser"
+	"github.com/streamsql/streamsql/parser/tree"
 	"github.com/streamsql/streamsql/planner/plan"
 )
 
 // checkFormats shows p in every format of EXPLAIN: JSON reads back as the plan, the
 // graphs have its nodes and edges.
-func checkFormats(t *testing.T, p *plan.Plan, show func(parser.ExplainFormat) (string, error)) {
+func checkFormats(t *testing.T, p *plan.Plan, show func(tree.ExplainFormat) (string, error)) {
 	t.Helper()
-	text := func(f parser.ExplainFormat) string {
+	text := func(f tree.ExplainFormat) string {
 		out, err := show(f)
 		if err != nil {
 			t.Fatal(err)
@@ -23,7 +23,7 @@ func checkFormats(t *testing.T, p *plan.Plan, show func(parser.ExplainFormat) (s
 		return out
 	}
 	var back plan.Plan
-	if err := json.Unmarshal([]byte(text(parser.ExplainJSON)), &back); err != nil {
+	if err := json.Unmarshal([]byte(text(tree.ExplainJSON)), &back); err != nil {
 		t.Fatalf("the JSON form does not parse: %v", err)
 	}
 	if same, err := plan.Same(&back, p); err != nil || !same {
@@ -36,10 +36,10 @@ func checkFormats(t *testing.T, p *plan.Plan, show func(parser.ExplainFormat) (s
 			edges = append(edges, fmt.Sprint(e.From, " ", n.ID))
 		}
 	}
-	checkGraph(t, text(parser.ExplainDot), "digraph plan {", "}", nodes, edges,
+	checkGraph(t, text(tree.ExplainDot), "digraph plan {", "}", nodes, edges,
 		regexp.MustCompile(`^  n(\d+) \[label="(?:[^"\\]|\\.)*"\];$`), regexp.MustCompile(`^  n(\d+) -> n(\d+) \[label="(?:[^"\\]|\\.)*"\];$`),
 		regexp.MustCompile(`^  (?:node|edge) \[.*\];$`))
-	checkGraph(t, text(parser.ExplainMermaid), "flowchart TD", "", nodes, edges,
+	checkGraph(t, text(tree.ExplainMermaid), "flowchart TD", "", nodes, edges,
 		regexp.MustCompile(`^  n(\d+)\["(?:[^"<>]|<br/>)*"\]$`), regexp.MustCompile(`^  n(\d+) -->\|"[^"<>]*"\| n(\d+)$`), nil)
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/streamsql/streamsql/internal/catalog"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/internal/types"
-	"github.com/streamsql/streamsql/parser"
+	"github.com/streamsql/streamsql/parser/tree"
 	"github.com/streamsql/streamsql/planner/bind"
 	"github.com/streamsql/streamsql/planner/logical"
 	"github.com/streamsql/streamsql/planner/plan"
@@ -52,7 +52,7 @@ func (o Options) withDefaults() Options {
 // Output is one statement of a job that sends rows somewhere.
 type Output struct {
 	// Stmt is a *parser.Insert or a *parser.QueryStmt.
-	Stmt parser.Statement
+	Stmt tree.Statement
 	// Source is the text in which the statement's positions count.
 	Source string
 	// Show is where the rows of a query go; it is not used for INSERT.
@@ -85,16 +85,16 @@ func Logical(outputs []Output, snap *catalog.Snapshot, opts Options) (roots []lo
 	for _, out := range outputs {
 		var sink *logical.Sink
 		switch stmt := out.Stmt.(type) {
-		case *parser.Insert:
+		case *tree.Insert:
 			sink, err = insertSink(b, stmt, out.Source, snap, opts)
-		case *parser.QueryStmt:
+		case *tree.QueryStmt:
 			if shown {
 				return nil, nil, sqlerr.NotSupported(stmt.Pos, "a second SELECT in one job")
 			}
 			shown = true
 			sink, err = showSink(b, stmt, out, opts)
-		case *parser.CreateSink:
-			sink, err = insertSink(b, &parser.Insert{Span: stmt.Span, Table: stmt.Name, Query: stmt.Query}, out.Source, snap, opts)
+		case *tree.CreateSink:
+			sink, err = insertSink(b, &tree.Insert{Span: stmt.Span, Table: stmt.Name, Query: stmt.Query}, out.Source, snap, opts)
 		default:
 			err = sqlerr.Internalf("a statement without output was given to the planner")
 		}
@@ -107,7 +107,7 @@ func Logical(outputs []Output, snap *catalog.Snapshot, opts Options) (roots []lo
 }
 
 // OutputSchema gives the columns of a query, named as PostgreSQL names them.
-func OutputSchema(q *parser.Query, source string, snap *catalog.Snapshot, opts Options) (types.Schema, error) {
+func OutputSchema(q *tree.Query, source string, snap *catalog.Snapshot, opts Options) (types.Schema, error) {
 	opts = opts.withDefaults()
 	node, err := bind.New(snap, opts.Connectors).Query(q, source)
 	if err != nil {

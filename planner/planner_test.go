@@ -14,6 +14,7 @@ import (
 	"github.com/streamsql/streamsql/internal/catalog"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/parser"
+	"github.com/streamsql/streamsql/parser/tree"
 	"github.com/streamsql/streamsql/planner"
 	"github.com/streamsql/streamsql/planner/explain"
 	"github.com/streamsql/streamsql/planner/plan"
@@ -69,13 +70,13 @@ func (s *script) run(t *testing.T, cmd, src string) (string, error) {
 	var outputs []planner.Output
 	for _, st := range stmts {
 		switch st := st.(type) {
-		case *parser.CreateTable:
+		case *tree.CreateTable:
 			tab, err := planner.CreateTable(st, src, s.snap, s.opts)
 			if err != nil {
 				return "", err
 			}
 			s.snap = s.snap.WithTable(tab)
-		case *parser.CreateView:
+		case *tree.CreateView:
 			v, err := planner.CreateView(st, src, s.snap, s.opts)
 			if err != nil {
 				return "", err
@@ -91,13 +92,13 @@ func (s *script) run(t *testing.T, cmd, src string) (string, error) {
 	case "ddl":
 		return "ok\n", nil
 	case "schema":
-		sch, err := planner.OutputSchema(stmts[0].(*parser.QueryStmt).Query, src, s.snap, s.opts)
+		sch, err := planner.OutputSchema(stmts[0].(*tree.QueryStmt).Query, src, s.snap, s.opts)
 		if err != nil {
 			return "", err
 		}
 		var b strings.Builder
 		for _, c := range sch {
-			fmt.Fprintf(&b, "%s %s\n", parser.QuoteIdent(c.Name), c.Type)
+			fmt.Fprintf(&b, "%s %s\n", tree.QuoteIdent(c.Name), c.Type)
 		}
 		return b.String(), nil
 	case "rules":
@@ -116,11 +117,11 @@ func (s *script) run(t *testing.T, cmd, src string) (string, error) {
 	}
 	checkStable(t, s.times, p, func() (*plan.Plan, error) { return planner.Plan(outputs, s.snap, s.opts) })
 	checkShape(t, p)
-	checkFormats(t, p, func(f parser.ExplainFormat) (string, error) { return planner.Explain(outputs, s.snap, s.opts, f) })
-	return planner.Explain(outputs, s.snap, s.opts, parser.ExplainText)
+	checkFormats(t, p, func(f tree.ExplainFormat) (string, error) { return planner.Explain(outputs, s.snap, s.opts, f) })
+	return planner.Explain(outputs, s.snap, s.opts, tree.ExplainText)
 }
 
-var formats = map[string]parser.ExplainFormat{"json": parser.ExplainJSON, "dot": parser.ExplainDot, "mermaid": parser.ExplainMermaid}
+var formats = map[string]tree.ExplainFormat{"json": tree.ExplainJSON, "dot": tree.ExplainDot, "mermaid": tree.ExplainMermaid}
 
 func (s *script) checkFired(t *testing.T, src string, fired []string) {
 	t.Helper()

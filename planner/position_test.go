@@ -10,6 +10,7 @@ import (
 	"github.com/streamsql/streamsql/internal/catalog"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/parser"
+	"github.com/streamsql/streamsql/parser/tree"
 	"github.com/streamsql/streamsql/planner"
 	"github.com/streamsql/streamsql/planner/explain"
 )
@@ -128,7 +129,7 @@ func TestSecrets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	shown, err := planner.Explain([]planner.Output{{Stmt: stmts[0], Source: insert}}, declared(t, literal), s.opts, parser.ExplainJSON)
+	shown, err := planner.Explain([]planner.Output{{Stmt: stmts[0], Source: insert}}, declared(t, literal), s.opts, tree.ExplainJSON)
 	if err != nil || strings.Contains(shown, "hunter") || strings.Count(shown, `"***"`) != 2 || !strings.Contains(shown, "${END}") {
 		t.Errorf("EXPLAIN (FORMAT JSON) shows secrets, or hides what is none (%v):\n%s", err, shown)
 	}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/streamsql/streamsql/internal/catalog"
 	"github.com/streamsql/streamsql/internal/sqlerr"
-	"github.com/streamsql/streamsql/parser"
+	"github.com/streamsql/streamsql/parser/tree"
 	"github.com/streamsql/streamsql/planner/bind"
 	"github.com/streamsql/streamsql/planner/logical"
 )
@@ -15,7 +15,7 @@ import (
 const ShowTable = "select"
 
 // insertSink binds an INSERT.
-func insertSink(b *bind.Binder, ins *parser.Insert, source string, snap *catalog.Snapshot, opts Options) (*logical.Sink, error) {
+func insertSink(b *bind.Binder, ins *tree.Insert, source string, snap *catalog.Snapshot, opts Options) (*logical.Sink, error) {
 	name := ins.Table.Last()
 	if len(ins.Table.Parts) > 1 {
 		return nil, sqlerr.New(sqlerr.CodeUndefinedTable, ins.Table.Pos, "relation %q does not exist", ins.Table.String()).
@@ -65,7 +65,7 @@ func insertSink(b *bind.Binder, ins *parser.Insert, source string, snap *catalog
 }
 
 // showSink binds a query whose rows are shown.
-func showSink(b *bind.Binder, stmt *parser.QueryStmt, out Output, opts Options) (*logical.Sink, error) {
+func showSink(b *bind.Binder, stmt *tree.QueryStmt, out Output, opts Options) (*logical.Sink, error) {
 	node, err := b.Query(stmt.Query, out.Source)
 	if err != nil {
 		return nil, err
@@ -98,6 +98,6 @@ func moveInto(err error, def *catalog.Table, source string, pos sqlerr.Pos) erro
 	}
 	c := *e
 	c.Pos = pos
-	c.Detail = strings.TrimSpace("The error is in the definition of table " + parser.QuoteIdent(def.Name) + ". " + c.Detail)
+	c.Detail = strings.TrimSpace("The error is in the definition of table " + tree.QuoteIdent(def.Name) + ". " + c.Detail)
 	return &c
 }

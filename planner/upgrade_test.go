@@ -7,6 +7,7 @@ import (
 
 	"github.com/streamsql/streamsql/internal/catalog"
 	"github.com/streamsql/streamsql/parser"
+	"github.com/streamsql/streamsql/parser/tree"
 	"github.com/streamsql/streamsql/planner"
 	"github.com/streamsql/streamsql/planner/plan"
 	"github.com/streamsql/streamsql/planner/upgrade"
@@ -25,7 +26,7 @@ func TestUpgrades(t *testing.T) {
 		}
 		var outputs []planner.Output
 		for _, st := range stmts {
-			c, ok := st.(*parser.CreateTable)
+			c, ok := st.(*tree.CreateTable)
 			if !ok {
 				outputs = append(outputs, planner.Output{Stmt: st, Source: text})
 				continue

@@ -11,6 +11,7 @@ import (
 	"github.com/streamsql/streamsql/internal/expr"
 	"github.com/streamsql/streamsql/internal/expr/agg"
 	"github.com/streamsql/streamsql/parser"
+	"github.com/streamsql/streamsql/parser/tree"
 )
 
 // completer offers keywords, functions, tables, columns, settings, options and jobs.
@@ -70,7 +71,7 @@ func (c *completer) candidates(before []string) (names []string, fold bool) {
 		for _, j := range c.sh.Engine.Jobs() {
 			name := j.Name
 			if quoteName(name) != name {
-				name = parser.QuoteString(name)
+				name = tree.QuoteString(name)
 			}
 			names = append(names, name)
 		}
@@ -156,10 +157,10 @@ func columns(t *catalog.Table) []string {
 func quoteName(n string) string {
 	plain := n != "" && !strings.ContainsFunc(n, func(r rune) bool { return r != '_' && !unicode.IsLower(r) && !unicode.IsDigit(r) })
 	if first, _ := utf8.DecodeRuneInString(n); !plain || unicode.IsDigit(first) {
-		return parser.QuoteIdent(n)
+		return tree.QuoteIdent(n)
 	}
 	if st, err := parser.ParseOne("SELECT 1 FROM " + n); err != nil || st == nil {
-		return parser.QuoteIdent(n)
+		return tree.QuoteIdent(n)
 	}
 	return n
 }

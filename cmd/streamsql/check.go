@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/streamsql/streamsql/engine"
-	"github.com/streamsql/streamsql/parser"
+	"github.com/streamsql/streamsql/parser/tree"
 )
 
 func (a *app) explainCommand() *cobra.Command {
@@ -52,8 +52,8 @@ func (a *app) explainCommand() *cobra.Command {
 	return c
 }
 
-var explainFormats = map[string]parser.ExplainFormat{
-	"text": parser.ExplainText, "json": parser.ExplainJSON, "dot": parser.ExplainDot, "mermaid": parser.ExplainMermaid,
+var explainFormats = map[string]tree.ExplainFormat{
+	"text": tree.ExplainText, "json": tree.ExplainJSON, "dot": tree.ExplainDot, "mermaid": tree.ExplainMermaid,
 }
 
 func (a *app) checkCommand() *cobra.Command {

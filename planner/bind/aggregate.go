@@ -5,7 +5,7 @@ import (
 	"github.com/streamsql/streamsql/internal/expr/agg"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/internal/types"
-	"github.com/streamsql/streamsql/parser"
+	"github.com/streamsql/streamsql/parser/tree"
 	"github.com/streamsql/streamsql/planner/plan"
 )
 
@@ -49,7 +49,7 @@ func (a boundAgg) call(pre *preProject, sc *scope) expr.AggCall {
 
 // aggregate binds a call of an aggregate function and returns the stand-in for its
 // result.
-func (x *exprBinder) aggregate(c *parser.CallExpr, f agg.Func) (*expr.Expr, error) {
+func (x *exprBinder) aggregate(c *tree.CallExpr, f agg.Func) (*expr.Expr, error) {
 	switch {
 	case x.inAggregate:
 		return nil, sqlerr.New(sqlerr.CodeGrouping, c.Pos, "aggregate function calls cannot be nested")
@@ -142,7 +142,7 @@ var windowCalls = map[string]windowCall{
 }
 
 // windowCall binds TUMBLE_START and its kin: the window must stand in GROUP BY.
-func (x *exprBinder) windowCall(c *parser.CallExpr, w windowCall) (*expr.Expr, error) {
+func (x *exprBinder) windowCall(c *tree.CallExpr, w windowCall) (*expr.Expr, error) {
 	if w.window == "SESSION" {
 		return nil, sqlerr.NotSupported(c.Pos, "SESSION")
 	}

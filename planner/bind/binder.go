@@ -8,7 +8,7 @@ import (
 	"github.com/streamsql/streamsql/connectors"
 	"github.com/streamsql/streamsql/internal/catalog"
 	"github.com/streamsql/streamsql/internal/sqlerr"
-	"github.com/streamsql/streamsql/parser"
+	"github.com/streamsql/streamsql/parser/tree"
 	"github.com/streamsql/streamsql/planner/logical"
 )
 
@@ -39,7 +39,7 @@ func New(snap *catalog.Snapshot, connector func(name string) (connectors.Connect
 }
 
 // Query binds a query of the text source. Columns of unknown type come out as TEXT.
-func (b *Binder) Query(q *parser.Query, source string) (logical.Node, error) {
+func (b *Binder) Query(q *tree.Query, source string) (logical.Node, error) {
 	b.begin(source)
 	return b.query(q, nil)
 }
@@ -87,7 +87,7 @@ type cte struct {
 	outer *cte
 }
 
-func (c *cte) find(n parser.Name) *cte {
+func (c *cte) find(n tree.Name) *cte {
 	for x := c; x != nil; x = x.outer {
 		if x.name == n.Text {
 			return x
@@ -101,7 +101,7 @@ func (c *cte) find(n parser.Name) *cte {
 	return nil
 }
 
-func (b *Binder) query(q *parser.Query, with *cte) (logical.Node, error) {
+func (b *Binder) query(q *tree.Query, with *cte) (logical.Node, error) {
 	if err := refuseTail(q); err != nil {
 		return nil, err
 	}
@@ -119,22 +119,22 @@ func (b *Binder) query(q *parser.Query, with *cte) (logical.Node, error) {
 	return b.body(q.Body, with)
 }
 
-func (b *Binder) body(body parser.QueryBody, with *cte) (logical.Node, error) {
+func (b *Binder) body(body tree.QueryBody, with *cte) (logical.Node, error) {
 	switch body := body.(type) {
-	case *parser.Select:
+	case *tree.Select:
 		return b.selectCore(body, with)
-	case *parser.SetOp:
+	case *tree.SetOp:
 		return b.setOp(body, with)
-	case *parser.Values:
+	case *tree.Values:
 		return b.valuesRows(body, with)
-	case *parser.Query:
+	case *tree.Query:
 		return b.query(body, with)
 	}
 	return nil, sqlerr.NotSupported(body.Extent().Pos, "this form of query")
 }
 
 // refuseTail refuses the clauses after a query's body.
-func refuseTail(q *parser.Query) error {
+func refuseTail(q *tree.Query) error {
 	switch {
 	case len(q.OrderBy) > 0:
 		return sqlerr.NotSupported(q.OrderBy[0].Pos, "ORDER BY")
@@ -151,7 +151,7 @@ func refuseTail(q *parser.Query) error {
 }
 
 // rename gives the columns of node the names of a column list, which may be shorter.
-func rename(node logical.Node, names []parser.Name, what string) (logical.Node, error) {
+func rename(node logical.Node, names []tree.Name, what string) (logical.Node, error) {
 	if len(names) == 0 {
 		return node, nil
 	}

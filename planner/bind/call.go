@@ -7,11 +7,11 @@ import (
 	"github.com/streamsql/streamsql/internal/expr/agg"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/internal/types"
-	"github.com/streamsql/streamsql/parser"
+	"github.com/streamsql/streamsql/parser/tree"
 )
 
 // callExpr binds a call: a window function, an aggregate or a scalar function.
-func (x *exprBinder) callExpr(c *parser.CallExpr) (*expr.Expr, error) {
+func (x *exprBinder) callExpr(c *tree.CallExpr) (*expr.Expr, error) {
 	if len(c.Name) > 1 {
 		return nil, sqlerr.New(sqlerr.CodeUndefinedFunction, c.Pos, "function %s does not exist", dotted(c.Name)).
 			WithHint("Functions are in no schema.")
@@ -38,7 +38,7 @@ func (x *exprBinder) callExpr(c *parser.CallExpr) (*expr.Expr, error) {
 	}
 	args := make([]*expr.Expr, len(c.Args))
 	for i, a := range c.Args {
-		if u, ok := a.(*parser.UnitLit); ok {
+		if u, ok := a.(*tree.UnitLit); ok {
 			args[i] = expr.LitAt(types.TextValue(strings.ToLower(u.Unit)), u.Pos)
 			continue
 		}
@@ -51,7 +51,7 @@ func (x *exprBinder) callExpr(c *parser.CallExpr) (*expr.Expr, error) {
 }
 
 // scalarOnly refuses what only aggregates take.
-func scalarOnly(c *parser.CallExpr) error {
+func scalarOnly(c *tree.CallExpr) error {
 	name := c.FuncName()
 	if _, known := expr.LookupFunc(name); !known {
 		if plannedAggregates[name] {
@@ -87,7 +87,7 @@ var plannedAggregates = map[string]bool{
 	"row_number": true, "rank": true, "dense_rank": true, "lag": true, "lead": true,
 }
 
-func dotted(parts []parser.Name) string {
+func dotted(parts []tree.Name) string {
 	out := make([]string, len(parts))
 	for i, p := range parts {
 		out[i] = p.Text

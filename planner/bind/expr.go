@@ -4,7 +4,7 @@ import (
 	"github.com/streamsql/streamsql/internal/expr"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/internal/types"
-	"github.com/streamsql/streamsql/parser"
+	"github.com/streamsql/streamsql/parser/tree"
 )
 
 // exprBinder binds expressions of one clause.
@@ -18,11 +18,11 @@ type exprBinder struct {
 	// inAggregate: inside the brackets of an aggregate.
 	inAggregate bool
 	// resolve, when set, finds columns in the place of sc.
-	resolve func(*parser.ColumnRef) (*expr.Expr, error)
+	resolve func(*tree.ColumnRef) (*expr.Expr, error)
 }
 
 // condition binds an expression that must be BOOLEAN.
-func (x *exprBinder) condition(e parser.Expr, of string) (*expr.Expr, error) {
+func (x *exprBinder) condition(e tree.Expr, of string) (*expr.Expr, error) {
 	bound, err := x.bind(e)
 	if err != nil {
 		return nil, err
@@ -30,7 +30,7 @@ func (x *exprBinder) condition(e parser.Expr, of string) (*expr.Expr, error) {
 	return expr.Condition(bound, of)
 }
 
-func (x *exprBinder) bindAll(list []parser.Expr) ([]*expr.Expr, error) {
+func (x *exprBinder) bindAll(list []tree.Expr) ([]*expr.Expr, error) {
 	out := make([]*expr.Expr, len(list))
 	for i, e := range list {
 		var err error
@@ -42,24 +42,24 @@ func (x *exprBinder) bindAll(list []parser.Expr) ([]*expr.Expr, error) {
 }
 
 // bind binds any expression.
-func (x *exprBinder) bind(e parser.Expr) (*expr.Expr, error) {
+func (x *exprBinder) bind(e tree.Expr) (*expr.Expr, error) {
 	switch e := e.(type) {
-	case *parser.ColumnRef:
+	case *tree.ColumnRef:
 		if x.resolve != nil {
 			return x.resolve(e)
 		}
 		return x.sc.column(e)
-	case *parser.NumberLit:
+	case *tree.NumberLit:
 		return expr.NumberLit(e.Text, e.Pos)
-	case *parser.StringLit:
+	case *tree.StringLit:
 		return expr.StringLit(e.Value, e.Pos), nil
-	case *parser.BoolLit:
+	case *tree.BoolLit:
 		return expr.LitAt(types.BoolValue(e.Value), e.Pos), nil
-	case *parser.NullLit:
+	case *tree.NullLit:
 		return expr.NullLit(e.Pos), nil
-	case *parser.IntervalLit:
+	case *tree.IntervalLit:
 		return expr.LitAt(types.Value{Type: types.TInterval, Iv: e.Value}, e.Pos), nil
-	case *parser.TypedLit:
+	case *tree.TypedLit:
 		t, err := ScalarType(e.Type)
 		if err != nil {
 			return nil, err
@@ -69,31 +69,31 @@ func (x *exprBinder) bind(e parser.Expr) (*expr.Expr, error) {
 			pos = e.Pos
 		}
 		return expr.ExplicitCast(expr.StringLit(e.Value, pos), t, false)
-	case *parser.UnaryExpr:
+	case *tree.UnaryExpr:
 		return x.unary(e)
-	case *parser.BinaryExpr:
+	case *tree.BinaryExpr:
 		return x.binary(e)
-	case *parser.IsExpr:
+	case *tree.IsExpr:
 		return x.isTest(e)
-	case *parser.DistinctExpr:
+	case *tree.DistinctExpr:
 		name := "is distinct from"
 		if e.Not {
 			name = "is not distinct from"
 		}
 		return x.call(name, e.OpPos, e.L, e.R)
-	case *parser.InExpr:
+	case *tree.InExpr:
 		return x.in(e)
-	case *parser.BetweenExpr:
+	case *tree.BetweenExpr:
 		return x.between(e)
-	case *parser.LikeExpr:
+	case *tree.LikeExpr:
 		return x.like(e)
-	case *parser.CaseExpr:
+	case *tree.CaseExpr:
 		return x.caseExpr(e)
-	case *parser.CastExpr:
+	case *tree.CastExpr:
 		return x.cast(e)
-	case *parser.CallExpr:
+	case *tree.CallExpr:
 		return x.callExpr(e)
-	case *parser.ExtractExpr:
+	case *tree.ExtractExpr:
 		arg, err := x.bind(e.X)
 		if err != nil {
 			return nil, err
@@ -103,42 +103,42 @@ func (x *exprBinder) bind(e parser.Expr) (*expr.Expr, error) {
 			pos = e.Pos
 		}
 		return expr.ResolveCall("extract", []*expr.Expr{expr.LitAt(types.TextValue(e.Field), pos), arg}, e.Pos)
-	case *parser.AtTimeZoneExpr:
+	case *tree.AtTimeZoneExpr:
 		return x.call("timezone", e.OpPos, e.Zone, e.X)
 	}
 	return nil, refuse(e)
 }
 
 // refuse names an expression that is not supported.
-func refuse(e parser.Expr) error {
+func refuse(e tree.Expr) error {
 	what := "this expression"
 	switch e.(type) {
-	case *parser.Star:
+	case *tree.Star:
 		return sqlerr.New(sqlerr.CodeSyntax, e.Extent().Pos, "* is allowed only in the select list and in COUNT(*)")
-	case *parser.UnitLit:
+	case *tree.UnitLit:
 		return sqlerr.New(sqlerr.CodeSyntax, e.Extent().Pos, "a time unit is not a value")
-	case *parser.RowExpr:
+	case *tree.RowExpr:
 		what = "a row value"
-	case *parser.ArrayExpr:
+	case *tree.ArrayExpr:
 		what = "ARRAY"
-	case *parser.MapExpr:
+	case *tree.MapExpr:
 		what = "MAP"
-	case *parser.SubqueryExpr:
+	case *tree.SubqueryExpr:
 		what = "a subquery as a value"
-	case *parser.ExistsExpr:
+	case *tree.ExistsExpr:
 		what = "EXISTS"
-	case *parser.QuantifiedExpr:
+	case *tree.QuantifiedExpr:
 		what = "ANY or ALL"
-	case *parser.SubscriptExpr:
+	case *tree.SubscriptExpr:
 		what = "a subscript"
-	case *parser.FieldExpr:
+	case *tree.FieldExpr:
 		what = "access to a field of a row"
 	}
 	return sqlerr.NotSupported(e.Extent().Pos, what)
 }
 
 // call binds arguments and resolves the function or operator name.
-func (x *exprBinder) call(name string, pos sqlerr.Pos, args ...parser.Expr) (*expr.Expr, error) {
+func (x *exprBinder) call(name string, pos sqlerr.Pos, args ...tree.Expr) (*expr.Expr, error) {
 	bound, err := x.bindAll(args)
 	if err != nil {
 		return nil, err
@@ -146,16 +146,16 @@ func (x *exprBinder) call(name string, pos sqlerr.Pos, args ...parser.Expr) (*ex
 	return expr.ResolveCall(name, bound, pos)
 }
 
-func (x *exprBinder) unary(e *parser.UnaryExpr) (*expr.Expr, error) {
+func (x *exprBinder) unary(e *tree.UnaryExpr) (*expr.Expr, error) {
 	switch e.Op {
-	case parser.OpNot:
+	case tree.OpNot:
 		arg, err := x.condition(e.X, "NOT")
 		if err != nil {
 			return nil, err
 		}
 		return expr.ResolveCall("not", []*expr.Expr{arg}, e.Pos)
-	case parser.OpNeg:
-		if n, ok := e.X.(*parser.NumberLit); ok {
+	case tree.OpNeg:
+		if n, ok := e.X.(*tree.NumberLit); ok {
 			return expr.NumberLit("-"+n.Text, e.Pos)
 		}
 		return x.call("-", e.Pos, e.X)
@@ -163,40 +163,40 @@ func (x *exprBinder) unary(e *parser.UnaryExpr) (*expr.Expr, error) {
 	return x.call("+", e.Pos, e.X)
 }
 
-var operators = map[parser.BinaryOp]string{
-	parser.OpEq: "=", parser.OpNe: "<>", parser.OpLt: "<", parser.OpLe: "<=", parser.OpGt: ">", parser.OpGe: ">=",
-	parser.OpAdd: "+", parser.OpSub: "-", parser.OpMul: "*", parser.OpDiv: "/", parser.OpMod: "%",
-	parser.OpConcat: "||", parser.OpJSONGet: "->", parser.OpJSONGetText: "->>",
+var operators = map[tree.BinaryOp]string{
+	tree.OpEq: "=", tree.OpNe: "<>", tree.OpLt: "<", tree.OpLe: "<=", tree.OpGt: ">", tree.OpGe: ">=",
+	tree.OpAdd: "+", tree.OpSub: "-", tree.OpMul: "*", tree.OpDiv: "/", tree.OpMod: "%",
+	tree.OpConcat: "||", tree.OpJSONGet: "->", tree.OpJSONGetText: "->>",
 }
 
-func (x *exprBinder) binary(e *parser.BinaryExpr) (*expr.Expr, error) {
-	if e.Op != parser.OpAnd && e.Op != parser.OpOr {
+func (x *exprBinder) binary(e *tree.BinaryExpr) (*expr.Expr, error) {
+	if e.Op != tree.OpAnd && e.Op != tree.OpOr {
 		return x.call(operators[e.Op], e.OpPos, e.L, e.R)
 	}
-	sides, err := x.bindAll([]parser.Expr{e.L, e.R})
+	sides, err := x.bindAll([]tree.Expr{e.L, e.R})
 	if err != nil {
 		return nil, err
 	}
-	if e.Op == parser.OpAnd {
+	if e.Op == tree.OpAnd {
 		return expr.NewAnd(sides, e.OpPos)
 	}
 	return expr.NewOr(sides, e.OpPos)
 }
 
-func (x *exprBinder) isTest(e *parser.IsExpr) (*expr.Expr, error) {
+func (x *exprBinder) isTest(e *tree.IsExpr) (*expr.Expr, error) {
 	name := "is "
 	if e.Not {
 		name += "not "
 	}
 	of := ""
 	switch e.Test {
-	case parser.IsNull:
+	case tree.IsNull:
 		return x.call(name+"null", e.Pos, e.X)
-	case parser.IsTrue:
+	case tree.IsTrue:
 		of = "true"
-	case parser.IsFalse:
+	case tree.IsFalse:
 		of = "false"
-	case parser.IsUnknown:
+	case tree.IsUnknown:
 		of = "unknown"
 	}
 	arg, err := x.condition(e.X, upper(name+of))
@@ -209,11 +209,11 @@ func (x *exprBinder) isTest(e *parser.IsExpr) (*expr.Expr, error) {
 	return expr.ResolveCall(name+of, []*expr.Expr{arg}, e.Pos)
 }
 
-func (x *exprBinder) in(e *parser.InExpr) (*expr.Expr, error) {
+func (x *exprBinder) in(e *tree.InExpr) (*expr.Expr, error) {
 	if e.Query != nil {
 		return nil, sqlerr.NotSupported(e.Query.Pos, "IN with a subquery")
 	}
-	all, err := x.bindAll(append([]parser.Expr{e.X}, e.List...))
+	all, err := x.bindAll(append([]tree.Expr{e.X}, e.List...))
 	if err != nil {
 		return nil, err
 	}
@@ -225,8 +225,8 @@ func (x *exprBinder) in(e *parser.InExpr) (*expr.Expr, error) {
 }
 
 // between is X >= Low AND X <= High, as in PostgreSQL.
-func (x *exprBinder) between(e *parser.BetweenExpr) (*expr.Expr, error) {
-	all, err := x.bindAll([]parser.Expr{e.X, e.Low, e.High})
+func (x *exprBinder) between(e *tree.BetweenExpr) (*expr.Expr, error) {
+	all, err := x.bindAll([]tree.Expr{e.X, e.Low, e.High})
 	if err != nil {
 		return nil, err
 	}
@@ -245,8 +245,8 @@ func (x *exprBinder) between(e *parser.BetweenExpr) (*expr.Expr, error) {
 	return expr.ResolveCall("not", []*expr.Expr{both}, e.Pos)
 }
 
-func (x *exprBinder) like(e *parser.LikeExpr) (*expr.Expr, error) {
-	args, err := x.bindAll([]parser.Expr{e.X, e.Pattern})
+func (x *exprBinder) like(e *tree.LikeExpr) (*expr.Expr, error) {
+	args, err := x.bindAll([]tree.Expr{e.X, e.Pattern})
 	if err != nil {
 		return nil, err
 	}
@@ -264,12 +264,12 @@ func (x *exprBinder) like(e *parser.LikeExpr) (*expr.Expr, error) {
 	return expr.ResolveCall("not", []*expr.Expr{like}, e.Pos)
 }
 
-func (x *exprBinder) caseExpr(e *parser.CaseExpr) (*expr.Expr, error) {
+func (x *exprBinder) caseExpr(e *tree.CaseExpr) (*expr.Expr, error) {
 	var whens, thens []*expr.Expr
 	for _, w := range e.Whens {
 		cond := w.Cond
 		if e.Operand != nil {
-			cond = &parser.BinaryExpr{Span: w.Cond.Extent(), Op: parser.OpEq, OpPos: w.Cond.Extent().Pos, L: e.Operand, R: w.Cond}
+			cond = &tree.BinaryExpr{Span: w.Cond.Extent(), Op: tree.OpEq, OpPos: w.Cond.Extent().Pos, L: e.Operand, R: w.Cond}
 		}
 		c, err := x.bind(cond)
 		if err != nil {
@@ -291,7 +291,7 @@ func (x *exprBinder) caseExpr(e *parser.CaseExpr) (*expr.Expr, error) {
 	return expr.NewCase(whens, thens, els, e.Pos)
 }
 
-func (x *exprBinder) cast(e *parser.CastExpr) (*expr.Expr, error) {
+func (x *exprBinder) cast(e *tree.CastExpr) (*expr.Expr, error) {
 	t, err := ScalarType(e.Type)
 	if err != nil {
 		return nil, err

@@ -6,11 +6,12 @@ import (
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/internal/types"
 	"github.com/streamsql/streamsql/parser"
+	"github.com/streamsql/streamsql/parser/tree"
 	"github.com/streamsql/streamsql/planner/logical"
 )
 
 // from binds the FROM clause.
-func (b *Binder) from(list []parser.TableExpr, with *cte) (logical.Node, *scope, error) {
+func (b *Binder) from(list []tree.TableExpr, with *cte) (logical.Node, *scope, error) {
 	switch len(list) {
 	case 0:
 		return oneRow(), &scope{}, nil
@@ -29,49 +30,49 @@ func oneRow() logical.Node {
 	}
 }
 
-func (b *Binder) tableExpr(t parser.TableExpr, with *cte) (logical.Node, *scope, error) {
+func (b *Binder) tableExpr(t tree.TableExpr, with *cte) (logical.Node, *scope, error) {
 	switch t := t.(type) {
-	case *parser.TableRef:
+	case *tree.TableRef:
 		node, name, err := b.tableRef(t, with)
 		if err != nil {
 			return nil, nil, err
 		}
 		return aliased(node, name, t.Alias)
-	case *parser.DerivedTable:
+	case *tree.DerivedTable:
 		node, err := b.derived(t, with)
 		if err != nil {
 			return nil, nil, err
 		}
 		return aliased(node, "", t.Alias)
-	case *parser.WindowTable:
+	case *tree.WindowTable:
 		node, name, err := b.windowTable(t, with)
 		if err != nil {
 			return nil, nil, err
 		}
 		return aliased(node, name, t.Alias)
-	case *parser.Join:
+	case *tree.Join:
 		return nil, nil, sqlerr.NotSupported(t.OpPos, joinName(t.Kind))
-	case *parser.Unnest:
+	case *tree.Unnest:
 		return nil, nil, sqlerr.NotSupported(t.Pos, "UNNEST")
 	}
 	return nil, nil, sqlerr.NotSupported(t.Extent().Pos, "this entry of FROM")
 }
 
-func joinName(k parser.JoinKind) string {
+func joinName(k tree.JoinKind) string {
 	switch k {
-	case parser.LeftJoin:
+	case tree.LeftJoin:
 		return "LEFT JOIN"
-	case parser.RightJoin:
+	case tree.RightJoin:
 		return "RIGHT JOIN"
-	case parser.FullJoin:
+	case tree.FullJoin:
 		return "FULL JOIN"
-	case parser.CrossJoin:
+	case tree.CrossJoin:
 		return "CROSS JOIN"
 	}
 	return "JOIN"
 }
 
-func aliased(node logical.Node, name string, alias *parser.TableAlias) (logical.Node, *scope, error) {
+func aliased(node logical.Node, name string, alias *tree.TableAlias) (logical.Node, *scope, error) {
 	if alias != nil {
 		name = alias.Name.Text
 		var err error
@@ -82,7 +83,7 @@ func aliased(node logical.Node, name string, alias *parser.TableAlias) (logical.
 	return node, newScope(name, node), nil
 }
 
-func (b *Binder) derived(t *parser.DerivedTable, with *cte) (logical.Node, error) {
+func (b *Binder) derived(t *tree.DerivedTable, with *cte) (logical.Node, error) {
 	if t.Lateral {
 		return nil, sqlerr.NotSupported(t.Pos, "LATERAL")
 	}
@@ -90,7 +91,7 @@ func (b *Binder) derived(t *parser.DerivedTable, with *cte) (logical.Node, error
 }
 
 // tableRef binds a name: a CTE, a table or a view.
-func (b *Binder) tableRef(t *parser.TableRef, with *cte) (logical.Node, string, error) {
+func (b *Binder) tableRef(t *tree.TableRef, with *cte) (logical.Node, string, error) {
 	if t.AsOf != nil {
 		return nil, "", sqlerr.NotSupported(t.AsOf.Extent().Pos, "FOR SYSTEM_TIME AS OF")
 	}
@@ -117,12 +118,12 @@ func (b *Binder) tableRef(t *parser.TableRef, with *cte) (logical.Node, string, 
 	return nil, "", b.missingTable(name, with)
 }
 
-func (b *Binder) missingTable(name parser.Name, with *cte) error {
+func (b *Binder) missingTable(name tree.Name, with *cte) error {
 	names := b.snap.Names()
 	var same []string
 	for _, n := range names {
 		if strings.EqualFold(n, name.Text) {
-			same = append(same, parser.QuoteIdent(n))
+			same = append(same, tree.QuoteIdent(n))
 		}
 	}
 	for c := with; c != nil; c = c.outer {
@@ -153,12 +154,12 @@ func (b *Binder) view(name string, pos sqlerr.Pos) (logical.Node, error) {
 	b.expanding = append(b.expanding, name)
 	defer func() { b.expanding = b.expanding[:len(b.expanding)-1] }()
 	var node logical.Node
-	err := b.within(v.Source, "view "+parser.QuoteIdent(name), pos, func() error {
+	err := b.within(v.Source, "view "+tree.QuoteIdent(name), pos, func() error {
 		stmt, err := parser.ParseOne(textAt(v.Query, v.QueryPos))
 		if err != nil {
 			return err
 		}
-		q, ok := stmt.(*parser.QueryStmt)
+		q, ok := stmt.(*tree.QueryStmt)
 		if !ok {
 			return sqlerr.Internalf("view %q is not a query", name)
 		}
@@ -181,10 +182,10 @@ func (b *Binder) view(name string, pos sqlerr.Pos) (logical.Node, error) {
 }
 
 // viewColumns makes names of a view's column list.
-func viewColumns(list []string) []parser.Name {
-	out := make([]parser.Name, len(list))
+func viewColumns(list []string) []tree.Name {
+	out := make([]tree.Name, len(list))
 	for i, n := range list {
-		out[i] = parser.Name{Text: n, Quoted: true}
+		out[i] = tree.Name{Text: n, Quoted: true}
 	}
 	return out
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/streamsql/streamsql/internal/expr"
 	"github.com/streamsql/streamsql/internal/sqlerr"
-	"github.com/streamsql/streamsql/parser"
+	"github.com/streamsql/streamsql/parser/tree"
 	"github.com/streamsql/streamsql/planner/logical"
 	"github.com/streamsql/streamsql/planner/plan"
 )
@@ -22,7 +22,7 @@ const (
 // grouping collects what a SELECT groups by and aggregates, and builds the node.
 type grouping struct {
 	b    *Binder
-	sel  *parser.Select
+	sel  *tree.Select
 	sc   *scope
 	node logical.Node // below the aggregation
 
@@ -46,11 +46,11 @@ func (g *grouping) bindGroupBy() error {
 	}
 	for _, it := range g.sel.GroupBy.Items {
 		switch it.Kind {
-		case parser.GroupRollup:
+		case tree.GroupRollup:
 			return sqlerr.NotSupported(it.Pos, "ROLLUP")
-		case parser.GroupCube:
+		case tree.GroupCube:
 			return sqlerr.NotSupported(it.Pos, "CUBE")
-		case parser.GroupSets:
+		case tree.GroupSets:
 			return sqlerr.NotSupported(it.Pos, "GROUPING SETS")
 		}
 		for _, e := range it.Exprs {
@@ -62,8 +62,8 @@ func (g *grouping) bindGroupBy() error {
 	return nil
 }
 
-func (g *grouping) groupItem(e parser.Expr) error {
-	if call, ok := e.(*parser.CallExpr); ok {
+func (g *grouping) groupItem(e tree.Expr) error {
+	if call, ok := e.(*tree.CallExpr); ok {
 		if fn, isWindow := windowCalls[call.FuncName()]; isWindow && fn.prop == "" {
 			return g.bindGroupWindow(call, fn.window)
 		}
@@ -86,7 +86,7 @@ func (g *grouping) groupItem(e parser.Expr) error {
 		}
 	}
 	if name == "" {
-		name = x.outputName(parser.SelectItem{Expr: target}, bound)
+		name = x.outputName(tree.SelectItem{Expr: target}, bound)
 	}
 	if name == "?column?" {
 		name = "key" + itoa(len(g.keys)+1)
@@ -97,11 +97,11 @@ func (g *grouping) groupItem(e parser.Expr) error {
 
 // groupTarget resolves an ordinal or an output name to the expression that it means; an
 // input column of that name comes first, as in PostgreSQL.
-func (g *grouping) groupTarget(e parser.Expr) (parser.Expr, string, error) {
+func (g *grouping) groupTarget(e tree.Expr) (tree.Expr, string, error) {
 	if text, ok := number(e); ok {
 		return g.ordinal(text, e.Extent().Pos)
 	}
-	ref, ok := e.(*parser.ColumnRef)
+	ref, ok := e.(*tree.ColumnRef)
 	if !ok || len(ref.Parts) > 1 {
 		return e, "", nil
 	}
@@ -124,12 +124,12 @@ func (g *grouping) groupTarget(e parser.Expr) (parser.Expr, string, error) {
 
 // number gives the text of a numeric constant. A minus before one makes another, as in
 // PostgreSQL.
-func number(e parser.Expr) (text string, ok bool) {
+func number(e tree.Expr) (text string, ok bool) {
 	switch e := e.(type) {
-	case *parser.NumberLit:
+	case *tree.NumberLit:
 		return e.Text, true
-	case *parser.UnaryExpr:
-		if text, ok = number(e.X); !ok || e.Op != parser.OpNeg {
+	case *tree.UnaryExpr:
+		if text, ok = number(e.X); !ok || e.Op != tree.OpNeg {
 			return "", false
 		}
 		if positive, negative := strings.CutPrefix(text, "-"); negative {
@@ -141,7 +141,7 @@ func number(e parser.Expr) (text string, ok bool) {
 }
 
 // ordinal gives the item of the select list that a number means.
-func (g *grouping) ordinal(text string, pos sqlerr.Pos) (parser.Expr, string, error) {
+func (g *grouping) ordinal(text string, pos sqlerr.Pos) (tree.Expr, string, error) {
 	n, err := strconv.ParseInt(text, 10, 32)
 	switch {
 	case err != nil:
@@ -150,20 +150,20 @@ func (g *grouping) ordinal(text string, pos sqlerr.Pos) (parser.Expr, string, er
 		return nil, "", sqlerr.New(sqlerr.CodeInvalidColumnRef, pos, "GROUP BY position %d is not in select list", n)
 	}
 	it := g.sel.Items[n-1]
-	if star, ok := it.Expr.(*parser.Star); ok {
+	if star, ok := it.Expr.(*tree.Star); ok {
 		return nil, "", sqlerr.NotSupported(pos, "GROUP BY position of "+starText(star))
 	}
 	return it.Expr, it.OutputName(), nil
 }
 
-func starText(s *parser.Star) string {
+func starText(s *tree.Star) string {
 	if len(s.Qualifier) == 0 {
 		return "*"
 	}
 	return s.Qualifier[0].Text + ".*"
 }
 
-func (g *grouping) bindGroupWindow(call *parser.CallExpr, fn string) error {
+func (g *grouping) bindGroupWindow(call *tree.CallExpr, fn string) error {
 	if g.win != nil {
 		return sqlerr.New(sqlerr.CodeWindowing, call.Pos, "only one window is allowed in GROUP BY")
 	}
@@ -173,7 +173,7 @@ func (g *grouping) bindGroupWindow(call *parser.CallExpr, fn string) error {
 }
 
 // groupWindow binds TUMBLE(ts, size) or HOP(ts, slide, size) as a call.
-func (b *Binder) groupWindow(fn string, call *parser.CallExpr, in logical.Node, sc *scope) (*groupWindow, error) {
+func (b *Binder) groupWindow(fn string, call *tree.CallExpr, in logical.Node, sc *scope) (*groupWindow, error) {
 	if fn == "SESSION" {
 		return nil, sqlerr.NotSupported(call.Pos, "SESSION")
 	}

@@ -5,13 +5,13 @@ import (
 	"github.com/streamsql/streamsql/internal/expr"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/internal/types"
-	"github.com/streamsql/streamsql/parser"
+	"github.com/streamsql/streamsql/parser/tree"
 	"github.com/streamsql/streamsql/planner/logical"
 )
 
 // Insert binds INSERT: the query cast to the columns of the table def that it fills,
 // and those columns in the query's order.
-func (b *Binder) Insert(ins *parser.Insert, def *catalog.Table, source string) (logical.Node, types.Schema, error) {
+func (b *Binder) Insert(ins *tree.Insert, def *catalog.Table, source string) (logical.Node, types.Schema, error) {
 	b.begin(source)
 	targets, err := insertTargets(ins, def)
 	if err != nil {
@@ -47,8 +47,8 @@ func (b *Binder) Insert(ins *parser.Insert, def *catalog.Table, source string) (
 
 // insertQuery binds the query and gives its columns as expressions over the node. Open
 // literals of VALUES and of a plain SELECT list take the target's type.
-func (b *Binder) insertQuery(ins *parser.Insert, targets types.Schema) (logical.Node, []*expr.Expr, error) {
-	if v, ok := ins.Query.Body.(*parser.Values); ok && len(ins.Query.With) == 0 {
+func (b *Binder) insertQuery(ins *tree.Insert, targets types.Schema) (logical.Node, []*expr.Expr, error) {
+	if v, ok := ins.Query.Body.(*tree.Values); ok && len(ins.Query.With) == 0 {
 		if err := refuseTail(ins.Query); err != nil {
 			return nil, nil, err
 		}
@@ -79,19 +79,19 @@ func openLiterals(list []*expr.Expr) []*expr.Expr {
 
 // outputPlaces gives the places of the query's n columns: those of the select list, or
 // of the query where a star or another kind of body hides them.
-func outputPlaces(q *parser.Query, n int) []sqlerr.Pos {
+func outputPlaces(q *tree.Query, n int) []sqlerr.Pos {
 	out := make([]sqlerr.Pos, n)
 	for i := range out {
 		out[i] = q.Pos
 	}
 	switch body := q.Body.(type) {
-	case *parser.Values:
+	case *tree.Values:
 		for i, el := range body.Rows[0].Elems {
 			out[i] = el.Extent().Pos
 		}
-	case *parser.Select:
+	case *tree.Select:
 		for _, it := range body.Items {
-			if _, star := it.Expr.(*parser.Star); star {
+			if _, star := it.Expr.(*tree.Star); star {
 				return out
 			}
 		}
@@ -113,7 +113,7 @@ func moved(err error, pos sqlerr.Pos) error {
 }
 
 // insertValues evaluates VALUES rows in the types of the target columns.
-func (b *Binder) insertValues(v *parser.Values, targets types.Schema) (logical.Node, []*expr.Expr, error) {
+func (b *Binder) insertValues(v *tree.Values, targets types.Schema) (logical.Node, []*expr.Expr, error) {
 	x := &exprBinder{b: b, sc: &scope{}, clause: "VALUES"}
 	out := &logical.Values{}
 	n := len(v.Rows[0].Elems)
@@ -155,7 +155,7 @@ func (b *Binder) insertValues(v *parser.Values, targets types.Schema) (logical.N
 }
 
 // insertTargets gives the columns that the statement fills, in its order.
-func insertTargets(ins *parser.Insert, def *catalog.Table) (types.Schema, error) {
+func insertTargets(ins *tree.Insert, def *catalog.Table) (types.Schema, error) {
 	if len(ins.Columns) == 0 {
 		var out types.Schema
 		for _, c := range def.Columns {
@@ -171,7 +171,7 @@ func insertTargets(ins *parser.Insert, def *catalog.Table) (types.Schema, error)
 		cols.rels[0].cols = append(cols.rels[0].cols, logical.Column{Column: c.Column})
 	}
 	for _, name := range ins.Columns {
-		ref := &parser.ColumnRef{Span: name.Span, Parts: []parser.Name{name}}
+		ref := &tree.ColumnRef{Span: name.Span, Parts: []tree.Name{name}}
 		e, err := cols.column(ref)
 		if err != nil {
 			if se := sqlerr.As(err); se.Code == sqlerr.CodeUndefinedColumn {
@@ -199,7 +199,7 @@ func writable(c catalog.TableColumn) bool {
 }
 
 // missingNotNull refuses an INSERT that leaves out a column which must have a value.
-func missingNotNull(ins *parser.Insert, def *catalog.Table, given types.Schema) error {
+func missingNotNull(ins *tree.Insert, def *catalog.Table, given types.Schema) error {
 	for _, c := range def.Columns {
 		inKey := false
 		for _, k := range def.Key {

@@ -7,7 +7,7 @@ import (
 	"github.com/streamsql/streamsql/internal/expr"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/internal/types"
-	"github.com/streamsql/streamsql/parser"
+	"github.com/streamsql/streamsql/parser/tree"
 )
 
 // coerce is expr.CoerceTo.
@@ -41,13 +41,13 @@ func constant(e *expr.Expr, t types.Type, pos sqlerr.Pos) (types.Value, error) {
 }
 
 // ScalarType gives the type that is written, which must not be a nested one.
-func ScalarType(t parser.TypeName) (types.Type, error) {
+func ScalarType(t tree.TypeName) (types.Type, error) {
 	switch t.Shape {
-	case parser.ArrayType:
+	case tree.ArrayType:
 		return types.Type{}, sqlerr.NotSupported(t.Pos, "type ARRAY")
-	case parser.RowType:
+	case tree.RowType:
 		return types.Type{}, sqlerr.NotSupported(t.Pos, "type ROW")
-	case parser.MapType:
+	case tree.MapType:
 		return types.Type{}, sqlerr.NotSupported(t.Pos, "type MAP")
 	}
 	return t.Type, nil

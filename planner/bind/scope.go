@@ -5,7 +5,7 @@ import (
 
 	"github.com/streamsql/streamsql/internal/expr"
 	"github.com/streamsql/streamsql/internal/sqlerr"
-	"github.com/streamsql/streamsql/parser"
+	"github.com/streamsql/streamsql/parser/tree"
 	"github.com/streamsql/streamsql/planner/logical"
 )
 
@@ -28,7 +28,7 @@ func newScope(name string, node logical.Node) *scope {
 
 // column resolves a reference: quoted names exactly, others exactly or else to the
 // only column that is equal but for case.
-func (s *scope) column(ref *parser.ColumnRef) (*expr.Expr, error) {
+func (s *scope) column(ref *tree.ColumnRef) (*expr.Expr, error) {
 	if len(ref.Parts) > 2 {
 		return nil, sqlerr.New(sqlerr.CodeUndefinedTable, ref.Pos, "invalid reference to FROM-clause entry for table %q", ref.Parts[len(ref.Parts)-2].Text).
 			WithHint("Tables are in no schema: write table.column.")
@@ -67,13 +67,13 @@ func (s *scope) column(ref *parser.ColumnRef) (*expr.Expr, error) {
 	return nil, s.missing(ref, name, rels)
 }
 
-func ambiguous(ref *parser.ColumnRef, name parser.Name, rels []relation) error {
+func ambiguous(ref *tree.ColumnRef, name tree.Name, rels []relation) error {
 	e := sqlerr.New(sqlerr.CodeAmbiguousColumn, ref.Pos, "column reference %q is ambiguous", name.Text)
 	var spelled []string
 	for _, r := range rels {
 		for _, c := range r.cols {
 			if name.Matches(c.Name) && c.Name != name.Text {
-				spelled = append(spelled, parser.QuoteIdent(c.Name))
+				spelled = append(spelled, tree.QuoteIdent(c.Name))
 			}
 		}
 	}
@@ -83,7 +83,7 @@ func ambiguous(ref *parser.ColumnRef, name parser.Name, rels []relation) error {
 	return e
 }
 
-func (s *scope) missing(ref *parser.ColumnRef, name parser.Name, rels []relation) error {
+func (s *scope) missing(ref *tree.ColumnRef, name tree.Name, rels []relation) error {
 	var e *sqlerr.Error
 	if len(ref.Parts) == 2 {
 		e = sqlerr.New(sqlerr.CodeUndefinedColumn, ref.Pos, "column %s.%s does not exist", ref.Parts[0].Text, name.Text)
@@ -102,7 +102,7 @@ func (s *scope) missing(ref *parser.ColumnRef, name parser.Name, rels []relation
 	return e
 }
 
-func (s *scope) relation(name parser.Name) (*relation, error) {
+func (s *scope) relation(name tree.Name) (*relation, error) {
 	var names []string
 	for i := range s.rels {
 		if s.rels[i].name == name.Text {

@@ -4,7 +4,7 @@ import (
 	"github.com/streamsql/streamsql/internal/expr"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/internal/types"
-	"github.com/streamsql/streamsql/parser"
+	"github.com/streamsql/streamsql/parser/tree"
 	"github.com/streamsql/streamsql/planner/logical"
 )
 
@@ -15,7 +15,7 @@ type item struct {
 }
 
 // selectCore binds one SELECT.
-func (b *Binder) selectCore(s *parser.Select, with *cte) (logical.Node, error) {
+func (b *Binder) selectCore(s *tree.Select, with *cte) (logical.Node, error) {
 	if len(s.Windows) > 0 {
 		return nil, sqlerr.NotSupported(s.Windows[0].Name.Pos, "the WINDOW clause")
 	}
@@ -72,10 +72,10 @@ func (b *Binder) selectCore(s *parser.Select, with *cte) (logical.Node, error) {
 
 // selectItems binds the select list, stars expanded. Literals of unknown type become
 // TEXT.
-func (b *Binder) selectItems(s *parser.Select, x *exprBinder) ([]item, error) {
+func (b *Binder) selectItems(s *tree.Select, x *exprBinder) ([]item, error) {
 	var out []item
 	for _, it := range s.Items {
-		if star, ok := it.Expr.(*parser.Star); ok {
+		if star, ok := it.Expr.(*tree.Star); ok {
 			cols, err := x.sc.star(star)
 			if err != nil {
 				return nil, err
@@ -98,15 +98,15 @@ func (b *Binder) selectItems(s *parser.Select, x *exprBinder) ([]item, error) {
 }
 
 // outputName is PostgreSQL's name of a column; a plain column keeps the declared one.
-func (x *exprBinder) outputName(it parser.SelectItem, e *expr.Expr) string {
-	if _, ok := it.Expr.(*parser.ColumnRef); ok && it.Alias == nil {
+func (x *exprBinder) outputName(it tree.SelectItem, e *expr.Expr) string {
+	if _, ok := it.Expr.(*tree.ColumnRef); ok && it.Alias == nil {
 		return x.sc.exprName(e, it.OutputName())
 	}
 	return it.OutputName()
 }
 
 // star expands * or t.*.
-func (s *scope) star(st *parser.Star) ([]item, error) {
+func (s *scope) star(st *tree.Star) ([]item, error) {
 	rels := s.rels
 	switch len(st.Qualifier) {
 	case 0:

@@ -4,16 +4,16 @@ import (
 	"github.com/streamsql/streamsql/internal/expr"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/internal/types"
-	"github.com/streamsql/streamsql/parser"
+	"github.com/streamsql/streamsql/parser/tree"
 	"github.com/streamsql/streamsql/planner/logical"
 )
 
 // setOp binds UNION and UNION ALL. A chain of UNION ALL becomes one node.
-func (b *Binder) setOp(op *parser.SetOp, with *cte) (logical.Node, error) {
+func (b *Binder) setOp(op *tree.SetOp, with *cte) (logical.Node, error) {
 	switch op.Kind {
-	case parser.Intersect:
+	case tree.Intersect:
 		return nil, sqlerr.NotSupported(op.OpPos, "INTERSECT")
-	case parser.Except:
+	case tree.Except:
 		return nil, sqlerr.NotSupported(op.OpPos, "EXCEPT")
 	}
 	if !op.All {
@@ -127,7 +127,7 @@ func columnsAs(n logical.Node, want []types.Type, names []string) (logical.Node,
 }
 
 // valuesRows binds VALUES: constant rows, columns of the rows' common types.
-func (b *Binder) valuesRows(v *parser.Values, with *cte) (logical.Node, error) {
+func (b *Binder) valuesRows(v *tree.Values, with *cte) (logical.Node, error) {
 	rows := make([][]*expr.Expr, len(v.Rows))
 	x := &exprBinder{b: b, sc: &scope{}, clause: "VALUES"}
 	for i, r := range v.Rows {

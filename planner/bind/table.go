@@ -9,6 +9,7 @@ import (
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/internal/types"
 	"github.com/streamsql/streamsql/parser"
+	"github.com/streamsql/streamsql/parser/tree"
 	"github.com/streamsql/streamsql/planner/logical"
 	"github.com/streamsql/streamsql/planner/plan"
 )
@@ -24,7 +25,7 @@ func (b *Binder) readable(name string, pos sqlerr.Pos) (*logical.Table, error) {
 			WithHint("Declare it with CREATE TABLE or CREATE SOURCE.")
 	}
 	var t *logical.Table
-	err := b.within(def.Source, "table "+parser.QuoteIdent(name), pos, func() (err error) {
+	err := b.within(def.Source, "table "+tree.QuoteIdent(name), pos, func() (err error) {
 		t, err = b.Table(def)
 		return err
 	})
@@ -230,7 +231,7 @@ func (t *tableBinder) expression(text string, pos sqlerr.Pos) (*expr.Expr, error
 	}
 	sc := &scope{rels: []relation{{name: t.def.Name, cols: names}}}
 	x := &exprBinder{b: t.b, sc: sc, clause: "a computed column"}
-	x.resolve = func(ref *parser.ColumnRef) (*expr.Expr, error) {
+	x.resolve = func(ref *tree.ColumnRef) (*expr.Expr, error) {
 		e, err := sc.column(ref)
 		if err != nil {
 			return nil, err

@@ -6,13 +6,13 @@ import (
 	"github.com/streamsql/streamsql/internal/expr"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/internal/types"
-	"github.com/streamsql/streamsql/parser"
+	"github.com/streamsql/streamsql/parser/tree"
 	"github.com/streamsql/streamsql/planner/logical"
 	"github.com/streamsql/streamsql/planner/plan"
 )
 
 // windowTable binds TUMBLE or HOP in FROM and returns the input's name too.
-func (b *Binder) windowTable(t *parser.WindowTable, with *cte) (logical.Node, string, error) {
+func (b *Binder) windowTable(t *tree.WindowTable, with *cte) (logical.Node, string, error) {
 	fn, err := windowFunc(t.Kind, t.Pos)
 	if err != nil {
 		return nil, "", err
@@ -35,20 +35,20 @@ func (b *Binder) windowTable(t *parser.WindowTable, with *cte) (logical.Node, st
 	return &logical.Assign{Input: in, Window: win, Time: col, Pos: t.Pos}, name, nil
 }
 
-func windowFunc(k parser.WindowKind, pos sqlerr.Pos) (string, error) {
+func windowFunc(k tree.WindowKind, pos sqlerr.Pos) (string, error) {
 	switch k {
-	case parser.Tumble:
+	case tree.Tumble:
 		return "TUMBLE", nil
-	case parser.Hop:
+	case tree.Hop:
 		return "HOP", nil
-	case parser.Cumulate:
+	case tree.Cumulate:
 		return "", sqlerr.NotSupported(pos, "CUMULATE")
 	}
 	return "", sqlerr.NotSupported(pos, "SESSION")
 }
 
 // window binds the time column and the lengths of TUMBLE or HOP.
-func (b *Binder) window(fn string, in logical.Node, sc *scope, timeArg parser.Expr, args []parser.Expr, pos sqlerr.Pos) (plan.Window, int, error) {
+func (b *Binder) window(fn string, in logical.Node, sc *scope, timeArg tree.Expr, args []tree.Expr, pos sqlerr.Pos) (plan.Window, int, error) {
 	var win plan.Window
 	col, err := b.windowTime(fn, in, sc, timeArg)
 	if err != nil {
@@ -99,8 +99,8 @@ const maxWindows = 10_000
 
 // windowTime binds the time column of a window: it must be event time or
 // processing time.
-func (b *Binder) windowTime(fn string, in logical.Node, sc *scope, arg parser.Expr) (int, error) {
-	ref, ok := arg.(*parser.ColumnRef)
+func (b *Binder) windowTime(fn string, in logical.Node, sc *scope, arg tree.Expr) (int, error) {
+	ref, ok := arg.(*tree.ColumnRef)
 	if !ok {
 		return 0, sqlerr.New(sqlerr.CodeWindowing, arg.Extent().Pos, "the time argument of %s must be a column", fn)
 	}
@@ -124,11 +124,11 @@ func (b *Binder) windowTime(fn string, in logical.Node, sc *scope, arg parser.Ex
 			return 0, err2.WithHint("The processing time here is %q.", other.Name)
 		}
 	}
-	return 0, err2.WithHint("Declare WATERMARK FOR %s AS … on the table; a computed or aggregated time is not event time.", parser.QuoteIdent(c.Name))
+	return 0, err2.WithHint("Declare WATERMARK FOR %s AS … on the table; a computed or aggregated time is not event time.", tree.QuoteIdent(c.Name))
 }
 
 // length reads a constant interval as microseconds.
-func (b *Binder) length(fn, name string, arg parser.Expr) (int64, error) {
+func (b *Binder) length(fn, name string, arg tree.Expr) (int64, error) {
 	iv, ok, err := b.constantInterval(arg)
 	if err != nil {
 		return 0, err
@@ -152,16 +152,16 @@ func (b *Binder) length(fn, name string, arg parser.Expr) (int64, error) {
 }
 
 // constantInterval binds arg and reports the interval that it is, if it is one.
-func (b *Binder) constantInterval(arg parser.Expr) (types.IntervalValue, bool, error) {
+func (b *Binder) constantInterval(arg tree.Expr) (types.IntervalValue, bool, error) {
 	switch arg := arg.(type) {
-	case *parser.IntervalLit:
+	case *tree.IntervalLit:
 		return arg.Value, true, nil
-	case *parser.UnaryExpr:
+	case *tree.UnaryExpr:
 		iv, ok, err := b.constantInterval(arg.X)
-		if ok && arg.Op == parser.OpNeg {
+		if ok && arg.Op == tree.OpNeg {
 			iv = types.IntervalValue{Months: -iv.Months, Days: -iv.Days, Micros: -iv.Micros}
 		}
-		return iv, ok && arg.Op != parser.OpNot, err
+		return iv, ok && arg.Op != tree.OpNot, err
 	}
 	x := &exprBinder{b: b, sc: &scope{}, clause: "the arguments of a window"}
 	e, err := x.bind(arg)

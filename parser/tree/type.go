@@ -1,4 +1,4 @@
-package parser
+package tree
 
 import "github.com/streamsql/streamsql/internal/types"
 
@@ -49,7 +49,7 @@ func (t TypeName) String() string {
 			if i > 0 {
 				s += ", "
 			}
-			s += quoteName(f.Name) + " " + f.Type.String()
+			s += QuoteName(f.Name) + " " + f.Type.String()
 		}
 		return s + ">"
 	}

@@ -1,4 +1,4 @@
-package parser
+package tree
 
 import "strconv"
 
@@ -9,7 +9,7 @@ func (w *writer) query(q *Query) {
 		} else {
 			w.put(", ")
 		}
-		w.put(quoteName(c.Name))
+		w.put(QuoteName(c.Name))
 		w.columns(c.Columns)
 		w.put(" AS ")
 		w.bracketed(c.Query)
@@ -92,7 +92,7 @@ func (w *writer) selectCore(s *Select) {
 		}
 		w.expr(it.Expr)
 		if it.Alias != nil {
-			w.put(" AS ", quoteName(*it.Alias))
+			w.put(" AS ", QuoteName(*it.Alias))
 		}
 	}
 	for i, t := range s.From {
@@ -121,7 +121,7 @@ func (w *writer) selectCore(s *Select) {
 		} else {
 			w.put(", ")
 		}
-		w.put(quoteName(n.Name), " AS ")
+		w.put(QuoteName(n.Name), " AS ")
 		w.window(n.Spec)
 	}
 }
@@ -149,7 +149,7 @@ func (w *writer) groups(items []GroupItem) {
 
 func (w *writer) alias(a *TableAlias) {
 	if a != nil {
-		w.put(" AS ", quoteName(a.Name))
+		w.put(" AS ", QuoteName(a.Name))
 		w.columns(a.Columns)
 	}
 }

@@ -1,15 +1,10 @@
-// Package parser turns SQL text into streamsql's own syntax tree. It is the only
-// importer of TiDB's parser, and no type of TiDB's leaves it.
+// Package tree is the syntax tree of streamsql's SQL: plain data with the place of every
+// node in the submitted text, and its way back to SQL text. package parser makes it; the
+// planner and the engine read it.
 //
-// Statement heads, DDL, types and interval literals are read by recursive descent
-// over our own tokens. Queries and expressions are rebuilt in a closed alphabet
-// that TiDB's grammar reads with the right meaning (lower*.go), parsed once, and
-// decoded into our tree (decode*.go); every marker put into the lowered text must
-// come back exactly once. docs/design/0007-sql-on-tidb-grammar.md has the reasons.
-//
-// The tree is plain data. Switch on the concrete types behind Statement, QueryBody,
-// TableExpr and Expr; all of them are pointers.
-package parser
+// Switch on the concrete types behind Statement, QueryBody, TableExpr and Expr; all of
+// them are pointers.
+package tree
 
 import (
 	"strings"
@@ -62,9 +57,9 @@ type QualifiedName struct {
 func (q QualifiedName) Last() Name { return q.Parts[len(q.Parts)-1] }
 
 // String joins the parts with dots, without quotes; for messages.
-func (q QualifiedName) String() string { return joinNames(q.Parts) }
+func (q QualifiedName) String() string { return JoinNames(q.Parts) }
 
-func joinNames(parts []Name) string {
+func JoinNames(parts []Name) string {
 	if len(parts) == 1 {
 		return parts[0].Text
 	}

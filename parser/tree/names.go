@@ -1,4 +1,4 @@
-package parser
+package tree
 
 import (
 	"strings"
@@ -6,16 +6,16 @@ import (
 	"github.com/streamsql/streamsql/internal/types"
 )
 
-// foldName gives the form under which PostgreSQL would look a name up.
-func foldName(n Name) string {
+// FoldName gives the form under which PostgreSQL would look a name up.
+func FoldName(n Name) string {
 	if n.Quoted {
 		return n.Text
 	}
 	return strings.ToLower(n.Text)
 }
 
-// quoteName prints a name so that it reads back as the same name.
-func quoteName(n Name) string {
+// QuoteName prints a name so that it reads back as the same name.
+func QuoteName(n Name) string {
 	if !n.Quoted && isPlainWord(n.Text) {
 		return n.Text
 	}

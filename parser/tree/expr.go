@@ -1,4 +1,4 @@
-package parser
+package tree
 
 import (
 	"github.com/streamsql/streamsql/internal/sqlerr"
@@ -228,7 +228,7 @@ type CallExpr struct {
 }
 
 // FuncName returns the last part of the name in lower case (or as quoted).
-func (c *CallExpr) FuncName() string { return foldName(c.Name[len(c.Name)-1]) }
+func (c *CallExpr) FuncName() string { return FoldName(c.Name[len(c.Name)-1]) }
 
 // JSONBehaviour says what a JSON function gives ON EMPTY or ON ERROR.
 type JSONBehaviour uint8

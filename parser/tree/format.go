@@ -1,4 +1,4 @@
-package parser
+package tree
 
 import (
 	"strconv"
@@ -36,7 +36,7 @@ func (w *writer) names(list []Name, sep string) {
 		if i > 0 {
 			w.put(sep)
 		}
-		w.put(quoteName(n))
+		w.put(QuoteName(n))
 	}
 }
 
@@ -163,7 +163,7 @@ func (w *writer) expr(e Expr) {
 	case *FieldExpr:
 		w.put("(")
 		w.expr(e.X)
-		w.put(").", quoteName(e.Field))
+		w.put(").", QuoteName(e.Field))
 	case *AtTimeZoneExpr:
 		w.infix(e.X, "AT TIME ZONE", e.Zone)
 	}
@@ -302,7 +302,7 @@ func (w *writer) callName(parts []Name) {
 			w.put(".")
 		}
 		if n.Quoted {
-			w.put(quoteName(n))
+			w.put(QuoteName(n))
 		} else {
 			w.put(strings.ToLower(n.Text))
 		}
@@ -365,7 +365,7 @@ func (w *writer) sorts(list []SortItem) {
 
 func (w *writer) window(s WindowSpec) {
 	if s.Name != nil {
-		w.put(quoteName(*s.Name))
+		w.put(QuoteName(*s.Name))
 		return
 	}
 	var parts []string
@@ -375,7 +375,7 @@ func (w *writer) window(s WindowSpec) {
 		parts = append(parts, strings.TrimSpace(sub.String()))
 	}
 	if s.Ref != nil {
-		add(func(w *writer) { w.put(quoteName(*s.Ref)) })
+		add(func(w *writer) { w.put(QuoteName(*s.Ref)) })
 	}
 	if len(s.PartitionBy) > 0 {
 		add(func(w *writer) { w.put("PARTITION BY "); w.exprs(s.PartitionBy) })
