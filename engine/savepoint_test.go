@@ -146,13 +146,15 @@ func TestSavepoints(t *testing.T) {
 	} {
 		e := w.open(c.pre, fmt.Sprint("fork", i), c.parallelism)
 		how := engine.Start{FromSavepoint: c.from}
-		if c.pre == "" {
-			// Stopped well, the job has given up the tables; directories stay its own.
-			how.TakeOver = true
-		}
 		// The first job wrote on into the same database, though into other tables.
 		how.ReplayIntoSinks = c.from == running
 		f := load(t, e, "j", stateful)
+		// A start that is refused gives the targets up again: here to the next one.
+		damaged := how
+		damaged.FromSavepoint = damagedCopy(t, c.from)
+		if _, err := e.Run(ctx, load(t, e, "damaged", stateful), damaged); sqlerr.CodeOf(err) != sqlerr.CodeCheckpoint {
+			t.Fatalf("%+v: a start from a damaged savepoint gives %v", c, err)
+		}
 		j, err := e.Run(ctx, f, how)
 		if err != nil {
 			t.Fatalf("%+v: %v", c, err)
@@ -184,6 +186,36 @@ func TestSavepoints(t *testing.T) {
 	if err := checkpoint.Verify(ctx, s, m); err != nil {
 		t.Error(err)
 	}
+}
+
+// damagedCopy copies a savepoint and flips a bit of its largest object.
+func damagedCopy(t *testing.T, from string) string {
+	t.Helper()
+	to, largest, size := t.TempDir(), "", int64(0)
+	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
+		t.Fatal(err)
+	}
+	err := filepath.WalkDir(to, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || strings.Contains(path, "manifest") {
+			return err
+		}
+		if i, err := d.Info(); err == nil && i.Size() > size {
+			largest, size = path, i.Size()
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(largest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b[len(b)/2] ^= 1
+	if err := os.WriteFile(largest, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return to
 }
 
 // noSecrets looks for the password in all that the engine shows and keeps.

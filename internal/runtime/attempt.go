@@ -23,6 +23,7 @@ type attempt struct {
 	graph *graph
 
 	restored *checkpoint.Manifest // nil for none
+	imported bool                 // restored is a savepoint: the job has no checkpoint of its own
 	// carry is set when another plan made what is restored. predecessor has the sinks of
 	// that plan open when something of it is to be committed, and heir is the attempt that
 	// a predecessor works for.

@@ -156,7 +156,7 @@ func newAttempt(ctx context.Context, cfg Config, job string, exec executor, now 
 	a.clock.us.Store(now)
 	err := a.open(ctx)
 	if err != nil {
-		if e := sqlerr.As(err); e != nil && e.Class == sqlerr.User && a.restored == nil && a.highestFence() == 0 {
+		if (a.restored == nil || a.imported) && a.highestFence() == 0 && sqlerr.As(err) != nil && !external(err) {
 			a.relinquish(ctx) // refused before it ever wrote
 		}
 		_ = a.close()

@@ -40,6 +40,7 @@ func (a *attempt) recover(ctx context.Context) error {
 		a.discardTasks()
 	}
 	if a.cfg.Savepoint != nil {
+		a.imported = true
 		m, err := checkpoint.ImportSavepoint(ctx, a.cfg.Savepoint, a.cfg.Store, a.job, a.n)
 		if err != nil {
 			return err
