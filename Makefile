@@ -37,10 +37,11 @@ test-full: postgres ## the random tests, for an hour or so
 race: postgres pgbouncer ## the tests under the race detector; those of tests/crash run another process
 	$(GO) test -race -tags $(TAGS) $$($(GO) list $(PKGS) | grep -v /tests/crash)
 
-lint: ## gofmt, go vet, staticcheck
+lint: ## gofmt, go vet, staticcheck, the program for other systems
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); exit 1; }
 	$(GO) vet -tags $(TAGS) $(PKGS)
 	$(GO) tool staticcheck -tags $(TAGS) $(PKGS)
+	for os in darwin windows; do GOOS=$$os CGO_ENABLED=0 $(GO) build -o /dev/null ./cmd/streamsql || exit 1; done
 
 golden: ## rewrite the expected parts of testdata; read the diff before committing
 	$(GO) test ./parser ./planner ./operators -args -rewrite
