@@ -247,3 +247,32 @@ func BenchmarkMaterialize(b *testing.B) {
 	}
 	b.ReportMetric(float64(events)/b.Elapsed().Seconds()/1e6, "Mevents/s")
 }
+
+// BenchmarkMaxOfCounts: the largest count of 10 k keys, where each batch takes nearly half
+// of the counts back.
+func BenchmarkMaxOfCounts(b *testing.B) {
+	in := bids(64, 10_000)
+	counted := types.Schema{bidSchema[bidKey], {Name: "n", Type: types.TBigInt}}
+	inner := benchOperator(b, &plan.Node{Changelog: plan.Retract, Schema: counted,
+		GroupAgg: &plan.GroupAgg{Keys: []int{bidKey}, Aggs: []expr.AggCall{aggOf("count", -1, -1, types.TBigInt)}}})
+	outer, err := operators.Build(&plan.Node{Changelog: plan.Retract, Schema: counted[1:],
+		GroupAgg: &plan.GroupAgg{Aggs: []expr.AggCall{aggOf("max", 1, -1, types.TBigInt)}, Changing: true}},
+		operators.Context{Inputs: []types.Schema{counted}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	events, changes := 0, 0
+	b.ReportAllocs()
+	for b.Loop() {
+		out, err := inner.Process(0, in[events/benchRows%len(in)].Retain())
+		if err != nil {
+			b.Fatal(err)
+		}
+		changes += out.Batch.N
+		out, err = outer.Process(0, out.Batch)
+		drainBench(b, outer, out, err)
+		events += benchRows
+	}
+	b.ReportMetric(float64(events)/b.Elapsed().Seconds()/1e6, "Mevents/s")
+	b.ReportMetric(float64(changes)/float64(events), "changes/event")
+}
