@@ -52,7 +52,7 @@ func Settings() []Setting {
 		{Name: "parallelism", Type: settingInt, Default: "0", Min: 0, Doc: "subtasks of what can be split; 0 is the number of CPUs"},
 		{Name: "restart.attempts", Type: settingInt, Default: "-1", Min: -1, Doc: "restarts after failures of other systems before the job gives up; -1 for any number"},
 		{Name: "state.backend", Type: settingEnum, Default: "memory", Enum: []string{"memory"}, Later: []string{"disk"}, Doc: "where keyed state lives"},
-		{Name: "timezone", Type: settingZone, Default: "UTC", Doc: "zone of TIMESTAMP WITH TIME ZONE in text"},
+		{Name: "timezone", Type: settingZone, Default: "UTC", Doc: "zone of TIMESTAMP WITH TIME ZONE in text; others than UTC are not supported yet"},
 		{Name: "watermark.idle-timeout", Type: settingDuration, Default: "1m", Doc: "a split without rows for so long no longer holds back time; 0 for never"},
 	}
 }
@@ -104,8 +104,12 @@ func (s settings) set(key, value string, keyPos, valuePos sqlerr.Pos) error {
 			return bad(`a duration like "500ms", "10s" or "1 minute"`)
 		}
 	case settingZone:
-		if _, err := time.LoadLocation(value); err != nil || value == "Local" {
+		if _, err := time.LoadLocation(value); err != nil || value == "Local" || value == "" {
 			return bad(`a time zone like "UTC" or "Europe/Berlin"`)
+		}
+		if value != d.Default {
+			return sqlerr.NotSupported(valuePos, "setting \""+key+"\" = '"+value+"'").
+				WithHint("Times are in UTC; write x AT TIME ZONE '%s' where a local time is wanted.", value)
 		}
 	case settingEnum:
 		for _, l := range d.Later {
