@@ -4,12 +4,13 @@ import (
 	"strconv"
 
 	"github.com/streamsql/streamsql/internal/sqlerr"
+	"github.com/streamsql/streamsql/internal/types"
 	"github.com/streamsql/streamsql/planner/explain"
 	"github.com/streamsql/streamsql/planner/logical"
 	"github.com/streamsql/streamsql/planner/plan"
 )
 
-// defaultIdleTimeout is one minute, in microseconds.
+// defaultIdleTimeout is what holds without settings: one minute, in microseconds.
 const defaultIdleTimeout = 60_000_000
 
 // scanTables checks the options of every scanned table.
@@ -143,7 +144,7 @@ func scanColumns(s *logical.Scan, src *plan.Source) []int {
 	return place
 }
 
-// idleTimeout is what the table says, else a minute when something could wait for a
+// idleTimeout is what the table says, else what SET says when something could wait for a
 // silent split: a table of several splits, or a job of several timed inputs. A bounded
 // table ends and never idles.
 func (b *builder) idleTimeout(t *table) int64 {
@@ -159,10 +160,13 @@ func (b *builder) idleTimeout(t *table) int64 {
 			timed++
 		}
 	}
-	if t.caps.Splits != 1 || timed > 1 {
-		return defaultIdleTimeout
+	if t.caps.Splits == 1 && timed <= 1 {
+		return 0
 	}
-	return 0
+	if d, err := types.ParseDuration(b.opts.Settings["watermark.idle-timeout"]); err == nil {
+		return d.Microseconds()
+	}
+	return defaultIdleTimeout
 }
 
 // onError is the policy for rows made from these tables: what they agree on, else the
