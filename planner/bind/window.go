@@ -63,33 +63,33 @@ func (b *Binder) window(fn string, in logical.Node, sc *scope, timeArg tree.Expr
 	if len(args) < len(want) || len(args) > len(want)+1 {
 		return win, 0, sqlerr.New(sqlerr.CodeUndefinedFunction, pos, "wrong number of arguments of %s", fn).WithHint("%s", usage)
 	}
+	win.TimeType = in.Columns()[col].Type
+	win.Tick = win.TimeType.Tick()
 	lengths := make([]int64, len(want))
 	for i, name := range want {
-		if lengths[i], err = b.length(fn, name, args[i]); err != nil {
+		if lengths[i], err = b.length(fn, name, win.TimeType, args[i]); err != nil {
 			return win, 0, err
 		}
 		if lengths[i] <= 0 {
 			return win, 0, sqlerr.New(sqlerr.CodeInvalidParameter, args[i].Extent().Pos, "the %s of %s must be greater than zero", name, fn)
 		}
 	}
-	win = plan.Window{Kind: "tumble", Size: lengths[0], Slide: lengths[0]}
+	win.Kind, win.Slide, win.Size = "tumble", lengths[0], lengths[0]
 	if fn == "HOP" {
-		win = plan.Window{Kind: "hop", Slide: lengths[0], Size: lengths[1]}
+		win.Kind, win.Size = "hop", lengths[1]
 		if win.Size/win.Slide > maxWindows {
 			return win, 0, sqlerr.New(sqlerr.CodeTooComplex, args[0].Extent().Pos, "every row would belong to %d windows of HOP, and the limit is %d", win.Size/win.Slide, maxWindows).
 				WithHint("Use a longer slide.")
 		}
 	}
 	if len(args) > len(want) {
-		off, err := b.length(fn, "offset", args[len(want)])
+		off, err := b.length(fn, "offset", win.TimeType, args[len(want)])
 		if err != nil {
 			return win, 0, err
 		}
 		// Offsets that differ by slides give the same windows.
 		win.Offset = ((off % win.Slide) + win.Slide) % win.Slide
 	}
-	win.TimeType = in.Columns()[col].Type
-	win.Tick = win.TimeType.Tick()
 	return win, col, nil
 }
 
@@ -127,8 +127,9 @@ func (b *Binder) windowTime(fn string, in logical.Node, sc *scope, arg tree.Expr
 	return 0, err2.WithHint("Declare WATERMARK FOR %s AS … on the table; a computed or aggregated time is not event time.", tree.QuoteIdent(c.Name))
 }
 
-// length reads a constant interval as microseconds.
-func (b *Binder) length(fn, name string, arg tree.Expr) (int64, error) {
+// length reads a constant interval as microseconds. Times of type t can be the bounds of
+// windows of that length.
+func (b *Binder) length(fn, name string, t types.Type, arg tree.Expr) (int64, error) {
 	iv, ok, err := b.constantInterval(arg)
 	if err != nil {
 		return 0, err
@@ -147,6 +148,10 @@ func (b *Binder) length(fn, name string, arg tree.Expr) (int64, error) {
 	us := d*day + iv.Micros
 	if d > math.MaxInt64/day/2 || d < -math.MaxInt64/day/2 || iv.Micros > math.MaxInt64/2 || iv.Micros < -math.MaxInt64/2 {
 		return 0, sqlerr.New(sqlerr.CodeIntervalOverflow, pos, "the %s of %s is too long", name, fn)
+	}
+	if us%t.Tick() != 0 {
+		return 0, sqlerr.New(sqlerr.CodeInvalidParameter, pos, "the %s of %s has more digits of a second than its time column, which is %s", name, fn, t).
+			WithHint("The bounds of a window have the type of its time column.")
 	}
 	return us, nil
 }
