@@ -98,7 +98,9 @@ func HighestAttempt(ctx context.Context, s Store, job string) (uint64, error) {
 	return n, nil
 }
 
-// CheckAttempt fails with CodeFenced when a higher attempt than n exists.
+// CheckAttempt fails with CodeFenced when a higher attempt than n exists, and with an
+// External error when n itself is gone: attempts are never deleted, so the store is not
+// the one that n began in, as when a disk is no longer mounted.
 func CheckAttempt(ctx context.Context, s Store, job string, n uint64) error {
 	h, err := HighestAttempt(ctx, s, job)
 	if err != nil {
@@ -107,6 +109,9 @@ func CheckAttempt(ctx context.Context, s Store, job string, n uint64) error {
 	if h > n {
 		return &sqlerr.Error{Class: sqlerr.User, Code: sqlerr.CodeFenced,
 			Msg: fmt.Sprintf("attempt %d of this job has started and attempt %d ends", h, n)}
+	}
+	if h < n {
+		return sqlerr.Externalf(sqlerr.CodeCheckpoint, nil, "the store of checkpoints is not the one that attempt %d of this job began in", n)
 	}
 	return nil
 }

@@ -75,6 +75,12 @@ func TestAttempts(t *testing.T) {
 	if n != 1 {
 		t.Fatalf("another job's first attempt is %d", n)
 	}
+	// Another store, in which the attempt never was.
+	err = checkpoint.CheckAttempt(ctx, memstore.New(), "j", 12)
+	code(t, err, sqlerr.CodeCheckpoint)
+	if !sqlerr.As(err).Retry {
+		t.Errorf("%v is final", err)
+	}
 }
 
 // TestPut is the rules by which a manifest is created.

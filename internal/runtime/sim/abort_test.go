@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/streamsql/streamsql/checkpoint"
+	"github.com/streamsql/streamsql/checkpoint/memstore"
+	"github.com/streamsql/streamsql/internal/runtime"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 )
 
@@ -90,6 +92,68 @@ func TestKeptRowsAreSpooled(t *testing.T) {
 	}
 	j.Cancel()
 	_ = j.Wait()
+}
+
+// mounted is a store that is taken away with its first checkpoint: what is seen in its
+// place is empty.
+type mounted struct {
+	disk, below *memstore.Store
+	away, back  atomic.Bool
+}
+
+func (s *mounted) now() checkpoint.Store {
+	if s.away.Load() {
+		return s.below
+	}
+	return s.disk
+}
+
+func (s *mounted) Get(ctx context.Context, name string) ([]byte, error) {
+	return s.now().Get(ctx, name)
+}
+func (s *mounted) Create(ctx context.Context, name string, data []byte) error {
+	err := s.now().Create(ctx, name, data)
+	if strings.Contains(name, "/manifest/") && !s.back.Load() {
+		s.away.Store(true)
+	}
+	return err
+}
+
+func (s *mounted) List(ctx context.Context, prefix string) ([]string, error) {
+	return s.now().List(ctx, prefix)
+}
+func (s *mounted) Delete(ctx context.Context, name string) error { return s.now().Delete(ctx, name) }
+
+// TestStoreIsGone: in an empty store that stands in the place of its own a running job
+// makes no checkpoint, and does not begin anew; it goes on when its own is back.
+func TestStoreIsGone(t *testing.T) {
+	noLeaks(t)
+	w := real(t, 1, 2000)
+	w.db.Refuse = nil
+	w.table.Unbounded = true
+	w.cfg.Restart = runtime.Restart{Initial: time.Millisecond, Max: 2 * time.Millisecond}
+	w.cfg.Settings.TolerableFailures, w.cfg.Settings.Timeout = -1, 1e6
+	s := &mounted{disk: w.store, below: memstore.New()}
+	w.cfg.Store = s
+	j := w.start()
+	soon(t, "the job tries to go on", func() bool { return j.Status().Restarts >= 2 })
+	for _, dir := range []string{"manifest/", "attempt/"} {
+		names, err := s.below.List(context.Background(), "job/"+j.ID()+"/"+dir)
+		if err != nil || len(names) > 0 {
+			t.Errorf("in the place of the store there are %q, %v", names, err)
+		}
+	}
+	s.back.Store(true)
+	s.away.Store(false)
+	want := want(w.table.Splits)
+	soon(t, "all rows are shown", func() bool {
+		w.db.mu.Lock()
+		defer w.db.mu.Unlock()
+		return diff(w.db.Tables["rows"].Rows, want["rows"]) == ""
+	})
+	if err := j.Stop(context.Background(), ""); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // soon waits until ok.
