@@ -159,7 +159,18 @@ func (s *Session) explain(st *tree.Explain, src string) (*Result, error) {
 	if st.Analyze {
 		return nil, sqlerr.NotSupported(st.Pos, "EXPLAIN ANALYZE")
 	}
-	text, err := s.e.explain(jobSpec{src: src, outputs: []tree.Statement{st.Stmt}, snap: s.Catalog(), settings: s.settings}, st.Format)
+	snap := s.Catalog()
+	if sink, ok := st.Stmt.(*tree.CreateSink); ok {
+		with, _, err := s.e.define(sink, src, snap, s.settings)
+		if err != nil {
+			return nil, err
+		}
+		if with == snap {
+			return &Result{Tag: "EXPLAIN", Text: "nothing: the sink is there already\n"}, nil
+		}
+		snap = with
+	}
+	text, err := s.e.explain(jobSpec{src: src, outputs: []tree.Statement{st.Stmt}, snap: snap, settings: s.settings}, st.Format)
 	if err != nil {
 		return nil, err
 	}
