@@ -63,7 +63,7 @@ var postgresCases = []string{
 	"CAST(1.005 AS DECIMAL(5,2))", "CAST(0.1::DOUBLE AS DECIMAL(20,10))", "CAST(1::DOUBLE / 3 AS DECIMAL(20,18))",
 	"CAST(' 42 ' AS INT)", "CAST('1e3' AS DECIMAL(10,2))", "CAST(TRUE AS INT)", "CAST(5 AS BOOLEAN)", "TRUE::TEXT", "1.50::TEXT",
 	"ROUND(2.5)", "ROUND(-2.5)", "ROUND(2.5::DOUBLE)", "ROUND(3.5::DOUBLE)", "ROUND(1234.567, -2)", "ROUND(1.5, 3)", "TRUNC(-1.9)", "TRUNC(1234.567, -2)",
-	"CEIL(1.1)", "CEIL(-1.1)", "FLOOR(-1.1)", "FLOOR(1.9::DOUBLE)", "SIGN(0)", "ABS(-5)", "MOD(11, 4)", "POWER(9::DOUBLE, 0.5::DOUBLE)",
+	"CEIL(1.1)", "CEIL(-1.1)", "FLOOR(-1.1)", "FLOOR(1.9::DOUBLE)", "SIGN(0)", "SIGN('-0'::DOUBLE)", "SIGN('NaN'::DOUBLE)", "ABS(-5)", "MOD(11, 4)", "POWER(9::DOUBLE, 0.5::DOUBLE)",
 	"GREATEST('a', 'B')  = 'a'", "LEAST(NULL, 5)", "COALESCE(NULL, 1, 2.5)", "NULLIF(1, 2)", "NULLIF('a', 'a')",
 	"'NaN'::DOUBLE = 'NaN'::DOUBLE", "'NaN'::DOUBLE > 'Infinity'::DOUBLE", "'-0'::DOUBLE = 0", "1e20::DOUBLE", "1e15::DOUBLE", "123456789012345678::DOUBLE", "0.00001::DOUBLE", "1e6::REAL", "123456::REAL",
 	// three-valued logic

@@ -129,6 +129,7 @@ func ceilDecimal(x types.Int128, scale int) types.Int128 {
 	return q
 }
 
+// signFloat gives 0 for -0 and NaN, as PostgreSQL does.
 func signFloat(x float64) float64 {
 	switch {
 	case x > 0:
@@ -136,7 +137,7 @@ func signFloat(x float64) float64 {
 	case x < 0:
 		return -1
 	}
-	return x
+	return 0
 }
 
 // resolveRound settles ROUND and TRUNC: a number of digits needs a DECIMAL, and where
