@@ -10,7 +10,7 @@ import (
 )
 
 // secretName finds names of secrets that no connector has, such as misspelled ones.
-var secretName = regexp.MustCompile(`(?i)passw|token|secret`)
+var secretName = regexp.MustCompile(`(?i)pas+w|pwd|token|secret`)
 
 // anyVariables finds the variables in a value.
 var anyVariables = regexp.MustCompile(`\$\{[^}]*\}`)
