@@ -38,7 +38,8 @@ func (a *app) root() *cobra.Command {
 			"Without a command streamsql opens a prompt on an embedded engine and NATS server; statements may\n" +
 			"also come from -c, from files with -f, or from a pipe.\n\n" +
 			"Results go to standard output, everything else to standard error. The exit code is 0 when all went\n" +
-			"well, 1 when something failed while it ran, 2 for wrong usage or an error in the SQL text.",
+			"well, 1 when something failed while it ran, 2 for wrong usage or an error in the SQL text. Of a pipe\n" +
+			"and of -f it is 0 after errors in statements, which are passed over, unless --stop-on-error is given.",
 		Example: "  streamsql\n" +
 			"  streamsql -c \"SELECT 1 AS one\" --format csv\n" +
 			"  streamsql run job.sql --var POSTGRES_URL=postgres://me@localhost/mydb",
