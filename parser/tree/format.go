@@ -132,7 +132,11 @@ func (w *writer) expr(e Expr) {
 	case *CallExpr:
 		w.call(e)
 	case *ExtractExpr:
-		w.put("EXTRACT(", e.Field, " FROM ")
+		field := e.Field
+		if field == "" || strings.Trim(field, "abcdefghijklmnopqrstuvwxyz") != "" {
+			field = QuoteString(field)
+		}
+		w.put("EXTRACT(", field, " FROM ")
 		w.expr(e.X)
 		w.put(")")
 	case *RowExpr:
