@@ -2,13 +2,11 @@ package runtime
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/streamsql/streamsql/checkpoint"
 	"github.com/streamsql/streamsql/checkpoint/state"
 	"github.com/streamsql/streamsql/connectors"
-	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/internal/stream"
 	"github.com/streamsql/streamsql/internal/vec"
 	"github.com/streamsql/streamsql/operators"
@@ -28,11 +26,13 @@ type sinkTask struct {
 	since  int64 // of the oldest unflushed row
 	tokens [][]byte
 
-	// Keeping for the commit.
-	buf   []byte
-	rows  []checkpoint.Blob // written since the last seal, or of aborted epochs
-	seq   int
-	count int64
+	// Keeping for the commit: buf is filled while spool is written. free is the buffer
+	// of the spool before.
+	buf, free []byte
+	spool     *spool
+	rows      []checkpoint.Blob // written since the last seal, or of aborted epochs
+	seq       int
+	count     int64
 
 	held    *sinkFlight
 	stalled stallNote
@@ -46,9 +46,6 @@ type sinkFlight struct {
 	count  int64
 }
 
-// spoolBytes is the size of a blob of kept rows: what a sink holds in memory.
-const spoolBytes = 4 << 20
-
 // sinkFlush is how long rows may wait in an early writer while more keep coming, in
 // microseconds.
 const sinkFlush = 10000
@@ -60,9 +57,6 @@ func (t *sinkTask) Process(_ int, b *vec.Batch) (operators.Output, error) {
 	t.chain.nodes[0].count.out.Add(int64(b.N))
 	if t.writer == nil {
 		t.buf = vec.AppendWire(t.buf, b)
-		if len(t.buf) >= spoolBytes {
-			return operators.Output{}, t.spool()
-		}
 		return operators.Output{}, nil
 	}
 	if !t.dirty {
@@ -94,21 +88,6 @@ func (t *sinkTask) flush() error {
 	return t.writer.Flush(t.ctx)
 }
 
-// spool moves the kept rows in memory to the store.
-func (t *sinkTask) spool() error {
-	if len(t.buf) == 0 {
-		return nil
-	}
-	t.seq++
-	name := fmt.Sprintf("%srows-%d", checkpoint.BlobPrefix(t.run.job, t.run.n, t.last+1, t.id.Node, t.id.Subtask), t.seq)
-	if err := putBlob(t.ctx, t.run.cfg.Store, name, t.buf); err != nil {
-		return sqlerr.Externalf(sqlerr.CodeCheckpoint, err, "keep the rows of sink %q", t.table.Table)
-	}
-	t.rows = append(t.rows, checkpoint.Blob{Name: name, Size: int64(len(t.buf)), Kind: "rows"})
-	t.buf = t.buf[:0]
-	return nil
-}
-
 // step implements actor.
 func (t *sinkTask) step(ctx context.Context) (progress, done bool, err error) {
 	t.ctx = ctx
@@ -118,6 +97,9 @@ func (t *sinkTask) step(ctx context.Context) (progress, done bool, err error) {
 	}
 	if t.chain.box.queued > 0 {
 		return progress, false, nil
+	}
+	if t.keeping() {
+		return progress, false, t.chain.err
 	}
 	if t.ready {
 		return true, false, t.seal()
@@ -181,8 +163,6 @@ func (t *sinkTask) seal() error {
 		if token != nil {
 			t.tokens = append(t.tokens, token)
 		}
-	} else if err := t.spool(); err != nil {
-		return err
 	}
 	f := t.startSeal(e)
 	t.held = &sinkFlight{epoch: e, tokens: t.tokens, rows: t.rows, count: t.count}
