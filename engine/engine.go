@@ -35,6 +35,8 @@ type Options struct {
 	NATSStoreDir string
 	// Vars are the values of ${NAME}, before the environment.
 	Vars map[string]string
+	// PlanOnly lets ${NAME} in WITH (…) be undefined: nothing is going to be opened.
+	PlanOnly bool
 	// Settings are SET before any text is read.
 	Settings map[string]string
 	// Parallelism overrides the setting when above 0.

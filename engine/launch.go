@@ -144,7 +144,7 @@ func usesDefaultNATS(p *plan.Plan) bool {
 
 // resolve replaces ${NAME} in the value of an option.
 func (e *Engine) resolve(value string) (string, error) {
-	src, err := parser.Substitute(value, e.lookup)
+	src, err := parser.Substitute(value, e.lookup, false)
 	if err != nil {
 		return "", err
 	}

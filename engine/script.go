@@ -15,7 +15,7 @@ type Script struct {
 
 // parse replaces ${NAME} and parses.
 func (e *Engine) parse(text string) (*Script, error) {
-	src, err := parser.Substitute(text, e.lookup)
+	src, err := parser.Substitute(text, e.lookup, e.opts.PlanOnly)
 	if err != nil {
 		return nil, err
 	}

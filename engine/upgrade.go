@@ -45,13 +45,13 @@ func difference(old, p *plan.Plan) (*upgrade.Report, error) {
 
 // changed is the error of a text that has changed over existing state.
 func changed(spec jobSpec, m *checkpoint.Manifest, r *upgrade.Report) error {
-	what := "its last checkpoint"
+	what, fresh := "its last checkpoint", "with --fresh"
 	if m.Savepoint {
-		what = "the savepoint"
+		what, fresh = "the savepoint", "without a savepoint"
 	}
 	return sqlerr.New(sqlerr.CodeStateMismatch, 0, "job %q does not compute what it did at %s (epoch %d)", spec.name, what, m.Epoch).
-		WithDetail("The state would be gone on with like this:\n%s", strings.TrimSuffix(r.String(), "\n")).
-		WithHint("Start it with --allow-non-restored-state to go on so, with --fresh to begin anew, or give it another name with SET 'job.name' = '…'.")
+		WithDetail("What would become of the state:\n%s", strings.TrimSuffix(r.String(), "\n")).
+		WithHint("Start it with --allow-non-restored-state to go on like that, %s to begin anew, or give it another name with SET 'job.name' = '…'.", fresh)
 }
 
 // carry is how the runtime asks whether and how plan p goes on with a checkpoint.

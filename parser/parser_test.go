@@ -70,7 +70,7 @@ func TestData(t *testing.T) {
 					return s.(*tree.QueryStmt).Query.Body.(*tree.Select).Items[0].OutputName()
 				})
 			case "subst":
-				src, err := Substitute(d.Input, testVariables)
+				src, err := Substitute(d.Input, testVariables, false)
 				if err != nil {
 					return sqlerr.Render(err, d.Input)
 				}

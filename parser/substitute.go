@@ -44,11 +44,11 @@ func ParseSource(s *Source) ([]tree.Statement, error) { return parseText(s.Text,
 // Substitute replaces ${NAME} by lookup's answer. Inside a string or quoted name the
 // value's quotes are doubled, so that it stays inside; in comments nothing is
 // replaced. In the values of a WITH (…) clause ${NAME} is left for the connector to
-// resolve when it opens, so that secrets enter no plan, but its name must be defined;
-// a bare key = ${NAME} becomes the string '${NAME}'. An undefined name is an error
-// with CodeVariable.
-func Substitute(src string, lookup func(name string) (string, bool)) (*Source, error) {
-	s := substituter{src: src, lookup: lookup}
+// resolve when it opens, so that secrets enter no plan, but its name must be defined
+// unless later is set; a bare key = ${NAME} becomes the string '${NAME}'. An undefined
+// name is an error with CodeVariable.
+func Substitute(src string, lookup func(name string) (string, bool), later bool) (*Source, error) {
+	s := substituter{src: src, lookup: lookup, later: later}
 	if err := s.run(); err != nil {
 		return nil, err
 	}
@@ -58,6 +58,7 @@ func Substitute(src string, lookup func(name string) (string, bool)) (*Source, e
 type substituter struct {
 	src    string
 	lookup func(string) (string, bool)
+	later  bool
 	out    strings.Builder
 	segs   []segment
 	i      int
@@ -163,7 +164,7 @@ func (s *substituter) variable(quote string, keep bool) error {
 	}
 	name := s.src[s.i+2 : s.i+n]
 	val, ok := s.lookup(name)
-	if !ok {
+	if !ok && !(keep && s.later) {
 		return sqlerr.New(sqlerr.CodeVariable, identityPos(s.i), `variable "%s" is not defined`, name).
 			WithHint("Give it with --var %s=value or in the environment.", name)
 	}

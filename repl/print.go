@@ -138,8 +138,3 @@ func (p *Printer) Table(columns []string, rows [][]string) error {
 	}
 	return p.all(schema, b)
 }
-
-// Table prints rows of text as a table.
-func Table(w io.Writer, columns []string, rows [][]string) error {
-	return NewPrinter(w, console.FormatTable, false).Table(columns, rows)
-}

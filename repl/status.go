@@ -40,7 +40,7 @@ func (s *StatusLine) Show(st engine.Status) {
 	line := fmt.Sprintf("in %s (%s/s)  out %s  late %s  errors %s  epoch %d", count(float64(st.RowsIn)), count(rate),
 		count(float64(st.RowsOut)), count(float64(st.Late)), count(float64(st.Failed)), st.Epoch)
 	if lag, ok := lag(st, now); ok {
-		line += "  behind " + lag.Round(time.Second).String()
+		line += "  behind " + duration(lag)
 	}
 	if st.Stall != "" {
 		line += "  waiting: " + st.Stall
@@ -70,6 +70,15 @@ func lag(st engine.Status, now time.Time) (time.Duration, bool) {
 		return 0, false
 	}
 	return now.Sub(time.UnixMicro(low)), true
+}
+
+// duration is d in the units that matter.
+func duration(d time.Duration) string {
+	const day = 24 * time.Hour
+	if d < 2*day {
+		return d.Round(time.Second).String()
+	}
+	return fmt.Sprintf("%d days", d/day)
 }
 
 func count(n float64) string {

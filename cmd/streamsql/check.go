@@ -15,7 +15,8 @@ func (a *app) explainCommand() *cobra.Command {
 	var savepoint, format string
 	c := &cobra.Command{
 		Use: "explain FILE.sql", Short: "print the plan of a job file",
-		Long: "Prints the plan of a job file and the guarantee that it gives. Nothing is connected to.\n\n" +
+		Long: "Prints the plan of a job file and the guarantee that it gives. Nothing is connected to, and ${NAME} in\n" +
+			"WITH (…) need not be defined.\n\n" +
 			"With --upgrade it prints what would become of the job's state if the file were run now, over its last\n" +
 			"checkpoint or over a savepoint.",
 		Args: usageArgs(cobra.ExactArgs(1)),
@@ -24,7 +25,12 @@ func (a *app) explainCommand() *cobra.Command {
 			if !ok {
 				return usageError{errors.New("--format must be text, json, dot or mermaid")}
 			}
-			return a.withEngine(c.Context(), func(e *engine.Engine) error {
+			o, err := a.options()
+			if err != nil {
+				return err
+			}
+			o.PlanOnly = true
+			return a.withOptions(c.Context(), o, func(e *engine.Engine) error {
 				f, err := a.load(e, args[0])
 				if err != nil {
 					return err

@@ -8,7 +8,6 @@ import (
 	"github.com/streamsql/streamsql/checkpoint"
 	"github.com/streamsql/streamsql/engine"
 	"github.com/streamsql/streamsql/internal/sqlerr"
-	"github.com/streamsql/streamsql/repl"
 )
 
 func (a *app) checkpointCommand() *cobra.Command {
@@ -35,7 +34,7 @@ func (a *app) checkpointCommand() *cobra.Command {
 							rows = append(rows, engine.CheckpointRow(n, m))
 						}
 					}
-					return repl.Table(a.stdout, []string{"job", "epoch", "attempt", "bytes", "created", "kind"}, rows)
+					return a.table([]string{"job", "epoch", "attempt", "bytes", "created", "kind"}, rows)
 				})
 			}},
 		&cobra.Command{Use: "inspect JOB", Short: "show what the newest checkpoint of a job holds", Args: usageArgs(cobra.ExactArgs(1)),

@@ -150,6 +150,7 @@ func TestExitCodes(t *testing.T) {
 	p.write("late.sql", "CREATE TABLE i (v BIGINT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts) WITH (connector = 'file', path = 'in.json', format = 'json');", "SELECT COUNT(*) AS n FROM TUMBLE(i, ts, INTERVAL '10' SECOND) GROUP BY window_start, window_end;")
 	p.write("bad.sql", "SELECT 1;", "SELECT nothing")
 	p.write("away.sql", "CREATE TABLE p (id BIGINT PRIMARY KEY) WITH (connector = 'postgres', url = 'postgres://u@127.0.0.1:1/d', table = 'p');", "INSERT INTO p VALUES (1)")
+	p.write("secret.sql", "CREATE TABLE p (id BIGINT PRIMARY KEY) WITH (connector = 'postgres', url = '${DSN_OF_NOBODY}');", "INSERT INTO p VALUES (1)")
 	p.write("missing.sql", "CREATE TABLE n (id BIGINT) WITH (connector = 'nats', stream = 'NOSUCH', format = 'json', 'end' = 'now');", "SELECT * FROM n")
 	for _, c := range []struct {
 		args     string
@@ -190,6 +191,9 @@ func TestExitCodes(t *testing.T) {
 		{"explain bounded.sql", "", 0, "…guarantee: exactly once…", ""},
 		{"explain bounded.sql --format mermaid", "", 0, "…flowchart TD\n  n0[\"source…", ""},
 		{"explain bounded.sql --format xml", "", 2, "", "--format must be text, json, dot or mermaid"},
+		{"explain secret.sql", "", 0, "…guarantee: exactly once…", ""},
+		{"check secret.sql", "", 2, "", `variable "DSN_OF_NOBODY" is not defined`},
+		{"explain ok.sql", "", 2, "", `variable "MIN" is not defined`},
 		{"explain bad.sql", "", 2, "", "LINE 2: SELECT nothing"},
 		{"check bounded.sql", "", 0, "bounded.sql: ok\n", ""},
 		{"check bad.sql", "", 2, "", "LINE 2: SELECT nothing"},
@@ -204,6 +208,8 @@ func TestExitCodes(t *testing.T) {
 		{"--format csv", "SELECT 1 AS a;\nSELECT nothing;\nSELECT 2 AS b", 0, "a\n1\nb\n2\n", "LINE 2: SELECT nothing"},
 		{"--format csv --stop-on-error", "SELECT 1 AS a;\nSELECT nothing;\nSELECT 2 AS b", 2, "a\n1\n", "LINE 2: SELECT nothing"},
 		{"savepoint list", "", 0, " path | job | epoch | attempt | bytes | created | kind \n------+-----+-------+---------+-------+---------+------\n(0 rows)\n", ""},
+		{"savepoint list --format csv", "", 0, "path,job,epoch,attempt,bytes,created,kind\n", ""},
+		{"checkpoint list --data-dir nothing --format csv", "", 0, "job,epoch,attempt,bytes,created,kind\n", ""},
 		{"savepoint create nosuch", "", 2, "", `there is no job "nosuch"`},
 		{"savepoint inspect nosuch", "", 2, "", "there is no savepoint at"},
 		{"savepoint drop nosuch", "", 2, "", "there is no savepoint at"},

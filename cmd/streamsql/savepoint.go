@@ -8,7 +8,6 @@ import (
 
 	"github.com/streamsql/streamsql/checkpoint"
 	"github.com/streamsql/streamsql/engine"
-	"github.com/streamsql/streamsql/repl"
 )
 
 func (a *app) savepointCommand() *cobra.Command {
@@ -44,7 +43,7 @@ func (a *app) savepointCommand() *cobra.Command {
 					for _, s := range list {
 						rows = append(rows, append([]string{s.Path}, engine.CheckpointRow(s.Manifest.Name, s.Manifest)...))
 					}
-					return repl.Table(a.stdout, []string{"path", "job", "epoch", "attempt", "bytes", "created", "kind"}, rows)
+					return a.table([]string{"path", "job", "epoch", "attempt", "bytes", "created", "kind"}, rows)
 				})
 			}},
 		a.pathCommand("inspect", "show what a savepoint holds", func(ctx context.Context, _ checkpoint.Store, m *checkpoint.Manifest) error {

@@ -42,6 +42,9 @@ INSERT INTO o SELECT k, COUNT(*), ` + aggregate + ` FROM i GROUP BY k;`
 	if got := p.run("", args...); got.code != 2 || !strings.Contains(got.err, strings.TrimSpace(report)) || !strings.Contains(got.err, "--allow-non-restored-state") {
 		t.Errorf("without consent: %+v", got)
 	}
+	if got := p.run("", append(args, "--fresh", "--from-savepoint", "mine")...); got.code != 2 || !strings.Contains(got.err, "without a savepoint to begin anew") {
+		t.Errorf("from the savepoint: %+v", got)
+	}
 	s = p.start(append(args, "--allow-non-restored-state")...)
 	eventually(t, "rows", func() bool { return strings.Contains(s.out.String(), "a,3,0\n") })
 	if got := s.stop(os.Interrupt); got.code != 0 || !strings.Contains(got.err, "has changed:\n"+report) {

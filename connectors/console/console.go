@@ -18,7 +18,7 @@ import (
 func Connector() connectors.Connector {
 	return connectors.Connector{
 		Name: "console",
-		Doc:  "prints every change as it comes, with its op",
+		Doc:  "Prints every change as it comes, with its op",
 		Options: []connectors.Option{
 			{Name: "format", Type: connectors.OptEnum, Enum: Formats(), Doc: "how rows are printed; without it as the program's --format says"},
 		},
@@ -54,7 +54,7 @@ func Connector() connectors.Connector {
 func Blackhole() connectors.Connector {
 	return connectors.Connector{
 		Name: "blackhole",
-		Doc:  "counts rows and forgets them",
+		Doc:  "Counts rows and forgets them",
 		Capabilities: func(map[string]string, bool) (connectors.Capabilities, error) {
 			return connectors.Capabilities{CanWrite: true, Upserts: true, Changelog: true, Early: true, Idempotent: true, Transient: true}, nil
 		},

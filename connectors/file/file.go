@@ -23,7 +23,7 @@ const (
 func Connector() connectors.Connector {
 	return connectors.Connector{
 		Name: "file",
-		Doc:  "Files of lines or CSV records, read once or while they grow, and written as part files that are visible when their checkpoint completes.",
+		Doc:  "Files of lines or CSV records, read once or while they grow, and written as part files that are visible when their checkpoint completes",
 		Options: []connectors.Option{
 			{Name: "path", Type: connectors.OptString, Required: true, Doc: "source: a file, a directory, or a pattern such as logs/*.json; a pattern, or a directory with a slash at its end, is read as one split for each file, anything else as one split in the order of the names; sink: a directory"},
 			{Name: "compression", Type: connectors.OptEnum, Enum: []string{"auto", "none", "gzip", "zstd"}, Default: "auto", Doc: "auto goes by the ending .gz or .zst of each file, and writes plain files"},

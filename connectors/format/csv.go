@@ -16,7 +16,7 @@ const (
 // csvFormat is PostgreSQL's COPY … CSV: one record a row.
 var csvFormat = Format{
 	Name: "csv",
-	Doc:  "one record a row, by the rules of PostgreSQL's COPY … CSV: an unquoted empty field is NULL, a quoted one the empty string",
+	Doc:  "One record a row, by the rules of PostgreSQL's COPY … CSV: an unquoted empty field is NULL, a quoted one the empty string",
 	Options: []Option{
 		{Name: csvDelimiter, Default: ",", Doc: "the one-byte character between fields"},
 		{Name: "csv.header", Default: "false", Enum: []string{"false", "true"}, Doc: "the first record of a file names the fields"},

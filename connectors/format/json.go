@@ -10,7 +10,7 @@ const timestampFormat = "timestamp.format"
 // jsonFormat is one JSON object a row.
 var jsonFormat = Format{
 	Name: "json",
-	Doc:  "one JSON object a row; several objects may follow one another in a payload",
+	Doc:  "One JSON object a row; several objects may follow one another in a payload",
 	Options: []Option{{
 		Name: timestampFormat, Default: "iso", Enum: []string{"iso", "unix-s", "unix-ms", "unix-us"},
 		Doc: "how TIMESTAMP values are written: ISO 8601 text, or a number of seconds, milliseconds or microseconds since 1970",

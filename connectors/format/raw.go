@@ -11,7 +11,7 @@ import (
 // rawFormat is the payload itself as the value of the one column.
 var rawFormat = Format{
 	Name:  "raw",
-	Doc:   "the payload is the value of the one column, VARCHAR or BYTES",
+	Doc:   "The payload is the value of the one column, VARCHAR or BYTES",
 	Check: checkRaw,
 	NewDecoder: func(cols []Column, options map[string]string) (Decoder, error) {
 		if err := checkRaw(cols, options); err != nil {

@@ -36,7 +36,7 @@ const maxSplits = 1024
 func Connector() connectors.Connector {
 	return connectors.Connector{
 		Name: "generator",
-		Doc:  "makes its own rows: the events of the Nexmark benchmark, or columns of sequences and random values",
+		Doc:  "Makes its own rows: the events of the Nexmark benchmark, or columns of sequences and random values",
 		Options: []connectors.Option{
 			{Name: optKind, Type: connectors.OptEnum, Enum: []string{kindNexmark, kindColumns}, Default: kindNexmark,
 				Doc: "nexmark events, or columns as the fields options say"},
