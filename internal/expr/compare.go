@@ -61,7 +61,8 @@ func compareFuncs() []Func {
 }
 
 // resolveCompare brings both sides to a type in which they compare exactly: integers
-// to the wider, decimals keep their scales, times to the richer.
+// to the wider, decimals keep their scales, times to the richer. Beside another number
+// a REAL is a DOUBLE, as in arithmetic.
 func resolveCompare(args []*Expr) ([]*Expr, types.Type, error) {
 	if len(args) != 2 {
 		return nil, types.TBool, errNoSignature
@@ -73,6 +74,9 @@ func resolveCompare(args []*Expr) ([]*Expr, types.Type, error) {
 	t, ok := CommonType(typesOf(args)...)
 	if !ok {
 		return nil, types.TBool, errNoSignature
+	}
+	if t.Kind == types.Real && args[0].Type != args[1].Type {
+		t = types.TDouble
 	}
 	out := make([]*Expr, 2)
 	for i, a := range args {

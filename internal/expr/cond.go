@@ -48,8 +48,9 @@ func lowerNullIf(args []*Expr) (*Expr, error) {
 	}
 	x := args[0]
 	if x.Type.Kind == types.Unknown {
+		to, _ := CommonType(types.Type{}, args[1].Type)
 		var err error
-		if x, err = CoerceTo(x, types.TText); err != nil {
+		if x, err = CoerceTo(x, to); err != nil {
 			return nil, err
 		}
 	}

@@ -275,6 +275,9 @@ func NewIn(x *Expr, list []*Expr, pos sqlerr.Pos) (*Expr, error) {
 	if literals && inSetTakes(t) {
 		return &Expr{Kind: Call, Type: types.TBool, Fn: "in", Args: all, Pos: pos}, nil
 	}
+	if literals && len(list) > 1 && t.Kind == types.Real {
+		list = all[1:] // constants of one type, which a single one keeps, as in PostgreSQL
+	}
 	var ors []*Expr
 	for _, y := range list {
 		eq, err := ResolveCall("=", []*Expr{x, y}, pos)
