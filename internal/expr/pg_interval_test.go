@@ -11,7 +11,7 @@ import (
 // intervalParts are what the texts of TestIntervalText are made of.
 var intervalParts = []string{
 	"1", "2", "-1.5", "+3", "0.25", "day", "days", "hour", "mons", "y", "week", "-", ":", "03:04", "03:04:05.678", "-1:02", "1-2", "-3-4", "ago", "@",
-	"P", "P1Y2M3DT4H5M6S", "PT1.5H", "ms", "us", "c", "mil", "decade", "99", "61", "sec", "999999999999", "T", ".", "5.", "1e3", "min", "1day", "2h30m",
+	"P", "P1Y2M3DT4H5M6S", "PT1.5H", "ms", "us", "c", "mil", "decade", "99", "61", "sec", "999999999999", "T", ".", "5.", "1e3", "min", "1day", "2h30m", ".5", "-.1", "+.1day",
 }
 
 // intervalForms are texts that must be read; of others PostgreSQL reads more than we do,

@@ -103,6 +103,8 @@ func intervalFields(text string, dst []string) ([]string, bool) {
 			if i < len(text) && !endsWord(strings.ToLower(text[start:i]), text[i]) {
 				return nil, false
 			}
+		case (c == '+' || c == '-') && (i+1 == len(text) || !isDigit(text[i+1])):
+			return nil, false
 		case isDigit(c), c == '.', c == '+', c == '-':
 			for i++; i < len(text) && (isDigit(text[i]) || strings.IndexByte(".:-", text[i]) >= 0); {
 				i++
