@@ -50,6 +50,12 @@ type answer struct {
 	Batch    string              `json:"batch"`
 }
 
+// mayPass reports whether a refused publish may pass later: a stream that is full, or a
+// batch whose server went away in its midst, does; a setting that forbids it does not.
+func mayPass(e *jetstream.APIError) bool {
+	return e.Code != 400 || e.ErrorCode == errBatchIncomplete || strings.Contains(e.Description, "maximum")
+}
+
 // outcomeUnknown is the error of a commit whose answer was lost.
 type outcomeUnknown struct{ cause string }
 

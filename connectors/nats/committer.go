@@ -190,8 +190,7 @@ func (c *committer) failed(err error) error {
 		return sqlerr.Externalf(sqlerr.CodeConnection, err, "cannot commit to stream %q", c.k.stream)
 	case errors.As(err, &api):
 		e := sqlerr.Externalf(sqlerr.CodeNotReady, api, "cannot commit to stream %q", c.k.stream)
-		// An incomplete batch or a full stream may go next time, a setting will not.
-		e.Retry = api.Code != 400 || api.ErrorCode == errBatchIncomplete
+		e.Retry = mayPass(api)
 		return e
 	}
 	return c.k.s.classify(err, "commit to")

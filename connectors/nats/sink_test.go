@@ -170,7 +170,7 @@ func TestWriterOutage(t *testing.T) {
 		stalled := make(chan error, 100)
 		w, err := b.sink(t, "subject", "out.{region}").OpenWriter(context.Background(), connectors.WriterContext{Stalled: func(err error) { stalled <- err }})
 		must(t, err)
-		done := make(chan error)
+		done := make(chan error, 1)
 		go func() {
 			for i := range 20 {
 				if err := w.Write(context.Background(), rows(i*1000, 1000)); err != nil {
@@ -182,8 +182,13 @@ func TestWriterOutage(t *testing.T) {
 		}()
 		time.Sleep(10 * time.Millisecond)
 		b.srv.Shutdown()
-		if err := <-stalled; err == nil {
-			t.Fatal("no reason for the stall")
+		select {
+		case err := <-stalled:
+			if err == nil {
+				t.Fatal("no reason for the stall")
+			}
+		case err := <-done:
+			t.Fatalf("atomic %v: the writer ended in the outage: %v", atomic, err)
 		}
 		b.start()
 		must(t, <-done)
@@ -250,6 +255,28 @@ func TestBatchLimitIsAsked(t *testing.T) {
 		must(t, err)
 		if want := max(limit, 1000-limit*20); n != want {
 			t.Errorf("limit %d, want %d", n, want)
+		}
+	}
+}
+
+// A batch that its server forgot as it went away may pass when the server is back.
+func TestMayPass(t *testing.T) {
+	cases := []struct {
+		code        int
+		err         jetstream.ErrorCode
+		description string
+		want        bool
+	}{
+		{400, errBatchIncomplete, "atomic publish batch is incomplete", true},
+		{400, 10077, "maximum messages exceeded", true},
+		{503, 10008, "JetStream system temporarily unavailable", true},
+		{429, 10210, "atomic publish too many inflight", true},
+		{400, errBatchDisabled, "atomic publish is disabled", false},
+		{400, 10177, "atomic publish unsupported header used: Nats-TTL", false},
+	}
+	for _, c := range cases {
+		if got := mayPass(&jetstream.APIError{Code: c.code, ErrorCode: c.err, Description: c.description}); got != c.want {
+			t.Errorf("%d %q: got %v", c.err, c.description, got)
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"math/rand/v2"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -143,11 +142,10 @@ func (w *writer) judge(ctx context.Context, err error) *sqlerr.Error {
 	var api *jetstream.APIError
 	if errors.As(err, &api) {
 		e := sqlerr.Externalf(sqlerr.CodeNotReady, api, "stream %q refuses messages", w.k.stream)
-		switch {
-		case api.ErrorCode == errBatchDisabled:
+		if api.ErrorCode == errBatchDisabled {
 			w.batch = false
-		case api.Code == 400 && !strings.Contains(api.Description, "maximum"):
-			e.Retry = false
+		} else {
+			e.Retry = mayPass(api)
 		}
 		return e
 	}
