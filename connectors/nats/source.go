@@ -341,7 +341,11 @@ func (src *source) sequenceAt(ctx context.Context, t time.Time) (last uint64, er
 			return err
 		}
 		last = c.CachedInfo().Delivered.Stream
-		return src.s.js.DeleteConsumer(ctx, src.stream, c.CachedInfo().Name)
+		err = src.s.js.DeleteConsumer(ctx, src.stream, c.CachedInfo().Name)
+		if errors.Is(err, jetstream.ErrConsumerNotFound) {
+			return nil // the server was first
+		}
+		return err
 	})
 	return last, err
 }
