@@ -51,8 +51,12 @@ func TestServerRestarted(t *testing.T) {
 		b.srv.Shutdown()
 		// The outage is waited out and told.
 		if i == 0 {
-			for rd.r.(connectors.Reporter).Status().Waiting == "" {
-				_ = rd.next(20 * time.Millisecond)
+			var err error
+			for end := time.Now().Add(patience); rd.r.(connectors.Reporter).Status().Waiting == ""; {
+				if time.Now().After(end) {
+					t.Fatalf("the outage is not told: %v", err)
+				}
+				err = rd.next(20 * time.Millisecond)
 			}
 			if rd.last.CaughtUp {
 				t.Error("caught up while the server is away")
@@ -149,7 +153,7 @@ func TestPurgedAheadOfReader(t *testing.T) {
 	}
 	rd := purgedAhead(t, "warn", 100)
 	for len(rd.got) == 0 || rd.got[len(rd.got)-1] != "30000" {
-		must(t, rd.next(5*time.Second))
+		must(t, rd.next(patience))
 	}
 	if s := rd.r.(connectors.Reporter).Status(); s.Warnings != 1 {
 		t.Fatalf("warned %+v", s)
@@ -275,7 +279,7 @@ func TestPermissionRevoked(t *testing.T) {
 	}
 	b.reload(users("s3cret", nil))
 	rd = open(t, c, rd.pos)
-	must(t, rd.next(5*time.Second))
+	must(t, rd.next(patience))
 	b.reload(users("changed", nil))
 	fails(rd, "password changed under a running job")
 	_, err = tryOpen(t, c, rd.pos)
@@ -294,7 +298,7 @@ func TestSeveralChunksStayInOrder(t *testing.T) {
 	}
 	rd := open(t, b.config("stream", "bids", "end", "now"), nil)
 	for {
-		err := rd.next(5 * time.Second)
+		err := rd.next(patience)
 		if err == io.EOF {
 			break
 		}

@@ -328,7 +328,7 @@ func TestMarkerOutlivesMaxAge(t *testing.T) {
 	st := b.create(cfg)
 	c := b.acquired(t, "j1", 1)
 	must(t, c.commit(1))
-	deadline := time.Now().Add(5 * time.Second)
+	deadline := time.Now().Add(patience)
 	for {
 		info, err := st.Info(context.Background())
 		must(t, err)

@@ -18,6 +18,10 @@ import (
 	"github.com/streamsql/streamsql/internal/sqlerr"
 )
 
+// patience is how long a test waits for what has to come. Nothing waits without it: what
+// never comes ends the test with what is known then.
+const patience = 30 * time.Second
+
 // broker is a real server that a test may stop, start and break.
 type broker struct {
 	t    testing.TB
@@ -66,7 +70,7 @@ func (b *broker) launch() {
 		srv, err := server.NewServer(b.settings())
 		must(b.t, err)
 		srv.Start()
-		if !srv.ReadyForConnections(10 * time.Second) {
+		if !srv.ReadyForConnections(patience) {
 			b.t.Fatal("the server is not ready")
 		}
 		b.srv, b.url = srv, srv.ClientURL()
@@ -123,7 +127,7 @@ func (b *broker) restart() {
 func (b *broker) create(cfg jetstream.StreamConfig) jetstream.Stream {
 	b.t.Helper()
 	// A stream of this name that was just deleted may still be leaving the disk.
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
 		st, err := b.js.CreateStream(context.Background(), cfg)
 		if err == nil || time.Now().After(deadline) {
 			must(b.t, err)
@@ -136,12 +140,12 @@ func (b *broker) create(cfg jetstream.StreamConfig) jetstream.Stream {
 func (b *broker) publish(subject string, from, n int) {
 	b.t.Helper()
 	for i := from; i < from+n; i++ {
-		_, err := b.js.PublishAsync(subject, []byte(fmt.Sprint(i)), jetstream.WithStallWait(10*time.Second))
+		_, err := b.js.PublishAsync(subject, []byte(fmt.Sprint(i)), jetstream.WithStallWait(patience))
 		must(b.t, err)
 	}
 	select {
 	case <-b.js.PublishAsyncComplete():
-	case <-time.After(10 * time.Second):
+	case <-time.After(patience):
 		b.t.Fatal("publishing was not acknowledged")
 	}
 }
@@ -222,7 +226,7 @@ func (rd *reading) next(limit time.Duration) error {
 // until reads until n payloads are there in all.
 func (rd *reading) until(n int) {
 	rd.t.Helper()
-	deadline := time.Now().Add(15 * time.Second)
+	deadline := time.Now().Add(patience)
 	for len(rd.got) < n {
 		if err := rd.next(time.Until(deadline)); err != nil {
 			rd.t.Fatalf("after %d of %d: %v", len(rd.got), n, err)
@@ -234,7 +238,7 @@ func (rd *reading) until(n int) {
 func (rd *reading) toEnd() {
 	rd.t.Helper()
 	for {
-		err := rd.next(10 * time.Second)
+		err := rd.next(patience)
 		if errors.Is(err, io.EOF) {
 			return
 		}
@@ -244,7 +248,7 @@ func (rd *reading) toEnd() {
 
 // untilError reads until an error other than the end of the time.
 func (rd *reading) untilError() error {
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(patience)
 	for {
 		if err := rd.next(time.Until(deadline)); err != nil {
 			return err

@@ -37,7 +37,7 @@ func TestInterest(t *testing.T) {
 	b.publish("news.a", 2010, 90)
 	one.until(2090)
 	for two.got[len(two.got)-1] != "2099" {
-		must(t, two.next(5*time.Second))
+		must(t, two.next(patience))
 	}
 	first, n := 0, len(two.got)
 	fmt.Sscan(two.got[0], &first)
@@ -123,7 +123,7 @@ func TestInterestReset(t *testing.T) {
 		c := b.jobConfig("1", uint64(k+2), "stream", "news", "start", start)
 		c.Owner.Reset = true
 		rd = openJob(t, c, nil)
-		must(t, rd.next(5*time.Second))
+		must(t, rd.next(patience))
 		switch from := []int{90, 0, 130}[k]; k {
 		case 2:
 			b.publish("news.a", 130, 10)

@@ -70,7 +70,7 @@ func (b *broker) state(stream string) jetstream.StreamState {
 // holds waits until a stream has n messages, and checks that it keeps them.
 func (b *broker) holds(stream string, n uint64) {
 	b.t.Helper()
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(patience)
 	for b.state(stream).Msgs != n && time.Now().Before(deadline) {
 		time.Sleep(10 * time.Millisecond)
 	}
@@ -229,7 +229,11 @@ func TestQueueRedelivery(t *testing.T) {
 	_, err = st.UpdateConsumer(context.Background(), cfg)
 	must(t, err)
 	n := 300
+	end := time.Now().Add(patience)
 	for again := uint64(0); again < 1000; n += 10 {
+		if time.Now().After(end) {
+			t.Fatalf("only %d messages were delivered again", again)
+		}
 		b.publish("work.a", n, 10)
 		rd.until(n + 10)
 		info, err := cons.Info(context.Background())
@@ -271,15 +275,16 @@ func TestQueueLostAcks(t *testing.T) {
 
 // While a checkpoint takes longer than the server waits, it is told to wait on.
 func TestQueueProgress(t *testing.T) {
+	t.Parallel()
 	b := newBroker(t, embedded.Options{})
 	st := b.create(queue())
 	b.publish("work.a", 0, 1500)
 	rd, err := tryOpen(t, b.jobConfig("1", 1, "stream", "work"), nil)
 	must(t, err)
-	rd.src.(*source).kept.ackWait = 600 * time.Millisecond
+	rd.src.(*source).kept.ackWait = 1500 * time.Millisecond
 	must(t, rd.src.(connectors.Reserver).Reserve(context.Background()))
 	rd.until(1500)
-	rd.quiet(2 * time.Second)
+	rd.quiet(4 * time.Second)
 	cons, err := st.Consumer(context.Background(), "streamsql-1-t-1-1")
 	must(t, err)
 	if info := cons.CachedInfo(); info.Delivered.Consumer != 1500 || info.NumAckPending != 1500 {

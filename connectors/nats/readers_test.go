@@ -99,7 +99,7 @@ func TestQueueQuery(t *testing.T) {
 	rd.finish()
 	rd.crash()
 	b.holds("work", 100)
-	deadline := time.Now().Add(5 * time.Second)
+	deadline := time.Now().Add(patience)
 	for len(b.consumers("work")) > 0 && time.Now().Before(deadline) {
 		time.Sleep(10 * time.Millisecond)
 	}

@@ -62,7 +62,11 @@ func (b *broker) all(stream string) []string {
 	c, err := b.js.OrderedConsumer(context.Background(), stream, jetstream.OrderedConsumerConfig{})
 	must(b.t, err)
 	var out []string
+	deadline := time.Now().Add(patience)
 	for more := info.Msgs > 0; more; {
+		if time.Now().After(deadline) {
+			b.t.Fatalf("%d rows came of %d messages", len(out), info.Msgs)
+		}
 		f, err := c.Fetch(1000, jetstream.FetchMaxWait(100*time.Millisecond))
 		must(b.t, err)
 		for m := range f.Messages() {
@@ -167,8 +171,13 @@ func TestWriterOutage(t *testing.T) {
 	for _, atomic := range []bool{true, false} {
 		b := newBroker(t, embedded.Options{})
 		b.create(outStream(atomic))
-		stalled := make(chan error, 100)
-		w, err := b.sink(t, "subject", "out.{region}").OpenWriter(context.Background(), connectors.WriterContext{Stalled: func(err error) { stalled <- err }})
+		stalled := make(chan error, 1)
+		w, err := b.sink(t, "subject", "out.{region}").OpenWriter(context.Background(), connectors.WriterContext{Stalled: func(err error) {
+			select {
+			case stalled <- err:
+			default: // the first reason is enough
+			}
+		}})
 		must(t, err)
 		done := make(chan error, 1)
 		go func() {
@@ -189,9 +198,16 @@ func TestWriterOutage(t *testing.T) {
 			}
 		case err := <-done:
 			t.Fatalf("atomic %v: the writer ended in the outage: %v", atomic, err)
+		case <-time.After(patience):
+			t.Fatalf("atomic %v: the writer does not tell of the outage", atomic)
 		}
 		b.start()
-		must(t, <-done)
+		select {
+		case err := <-done:
+			must(t, err)
+		case <-time.After(patience):
+			t.Fatalf("atomic %v: the writer does not go on: %+v", atomic, w.(connectors.Reporter).Status())
+		}
 		last := map[string]int{}
 		got := b.all("out")
 		for i, s := range got {

@@ -56,7 +56,7 @@ func TestStart(t *testing.T) {
 		rd.numbered(c.from, 20-c.from)
 	}
 	latest := open(t, b.config("subject", "bids.>", "start", "latest"), nil)
-	must(t, latest.next(5*time.Second))
+	must(t, latest.next(patience))
 	if !latest.last.CaughtUp || len(latest.got) != 0 || len(latest.pos) == 0 {
 		t.Fatalf("latest of a quiet stream: %+v", latest.last)
 	}
@@ -79,7 +79,7 @@ func TestBounded(t *testing.T) {
 
 	b.publish("bids.a", 0, 3000)
 	now := open(t, b.config("stream", "bids", "end", "now"), nil)
-	must(t, now.next(5*time.Second))
+	must(t, now.next(patience))
 	b.publish("bids.a", 3000, 10)
 	pos := now.pos
 	now.toEnd()
@@ -126,7 +126,7 @@ func TestEndAhead(t *testing.T) {
 	b.create(bids())
 	for k := range 12 {
 		rd := open(t, b.config("stream", "bids", "start", fmt.Sprintf("sequence:%d", 8*k+1), "end", fmt.Sprintf("sequence:%d", 8*k+5)), nil)
-		must(t, rd.next(5*time.Second))
+		must(t, rd.next(patience))
 		time.Sleep(240 * time.Millisecond) // about when the reader looks for its end
 		b.publish("bids.a", 0, 8)
 		rd.toEnd()
@@ -152,7 +152,7 @@ func TestFilterAndMetadata(t *testing.T) {
 	rd.until(4)
 	rd.numbered(0, 4)
 	rd2 := open(t, c, nil)
-	must(t, rd2.next(5*time.Second))
+	must(t, rd2.next(patience))
 	var got []string
 	for i := range rd2.last.Payloads {
 		var f []string
