@@ -19,6 +19,7 @@ import (
 // a transaction, and every transaction, may run on another connection. Two writers and a
 // committer share one connection of the pool.
 func TestThroughAPooler(t *testing.T) {
+	ctx, cancel := context.WithCancel(patient(t))
 	pg := pgtest.Start(t)
 	db := pg.Open(t)
 	pooler := pg.Pooler(t, "default_pool_size = 1")
@@ -42,6 +43,10 @@ func TestThroughAPooler(t *testing.T) {
 	}
 	const rounds = 60
 	var wg sync.WaitGroup
+	defer func() {
+		cancel()
+		wg.Wait()
+	}()
 	for i := range 2 {
 		wg.Add(1)
 		go func() {
@@ -55,9 +60,11 @@ func TestThroughAPooler(t *testing.T) {
 			for n := range rounds {
 				if err := w.Write(ctx, batch(fmt.Sprintf("+%d,v%d +%d,w", n, n, n+1))); err != nil {
 					t.Error(err)
+					return
 				}
 				if err := w.Flush(ctx); err != nil {
 					t.Error(err)
+					return
 				}
 				if n == 20 {
 					// A plan that was prepared before would not fit any more.
@@ -70,6 +77,8 @@ func TestThroughAPooler(t *testing.T) {
 					time.Sleep(50 * time.Millisecond)
 					if err := pooler.Start(context.Background()); err != nil {
 						t.Error(err)
+						cancel() // the others wait for it
+						return
 					}
 				}
 			}
@@ -84,7 +93,7 @@ func TestThroughAPooler(t *testing.T) {
 			if err == nil {
 				break
 			}
-			if !sqlerr.As(err).Retry {
+			if x := sqlerr.As(err); x == nil || !x.Retry || ctx.Err() != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(10 * time.Millisecond)
@@ -112,9 +121,7 @@ func TestPoolersThatCannot(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer s.Close()
-			start, cancel := context.WithTimeout(ctx, 10*time.Second)
-			defer cancel()
-			e := sqlerr.As(s.Check(start))
+			e := sqlerr.As(s.Check(patient(t)))
 			if e == nil || e.Retry || e.Class != sqlerr.User || !strings.Contains(e.Hint, c.hint) {
 				t.Fatalf("%+v", e)
 			}

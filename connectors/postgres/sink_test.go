@@ -21,6 +21,13 @@ import (
 
 var ctx = context.Background()
 
+// patient is ctx with an end, for what waits until a server is back.
+func patient(t *testing.T) context.Context {
+	c, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	t.Cleanup(cancel)
+	return c
+}
+
 var kv = types.Schema{{Name: "k", Type: types.TBigInt}, {Name: "v", Type: types.TText}}
 
 func config(dsn string, schema types.Schema, key []int, options ...string) connectors.Config {
@@ -454,12 +461,18 @@ func TestRestartsUnderLoad(t *testing.T) {
 		}})
 	model := make(map[int64]string)
 	stop := make(chan struct{})
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
+	ctx, cancel := context.WithCancelCause(patient(t))
+	defer func() {
+		cancel(nil)
+		<-stop // nobody starts the server again behind the end
+	}()
 	go func() {
 		defer close(stop)
 		for _, end := range []func() error{pg.StopImmediate, pg.Stop, pg.Kill, pg.StopImmediate, pg.Stop} {
 			time.Sleep(100 * time.Millisecond)
+			if ctx.Err() != nil {
+				return
+			}
 			if err := errors.Join(end(), pg.Cluster.Start(ctx)); err != nil {
 				cancel(err)
 				return
@@ -514,15 +527,31 @@ func TestReadOnlyIsNotYet(t *testing.T) {
 	s := open(t, config(pg.DSN, kv, []int{0}))
 	acquire(t, s, "job", 1)
 	mustExec(t, db, "ALTER SYSTEM SET default_transaction_read_only = on", "SELECT pg_reload_conf()")
-	stalled := make(chan error, 100)
+	// A new connection that has the setting comes from a server that has told the others.
+	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		fresh := pg.Open(t)
+		got := pg.Rows(t, fresh, "SELECT current_setting('default_transaction_read_only')")
+		fresh.Close()
+		if got[0] == "on" {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal("the server does not take the setting")
+		}
+	}
+	stalled := make(chan error, 1)
 	w, _ := s.OpenWriter(ctx, connectors.WriterContext{Job: "job", Attempt: 1, Refused: fail,
-		Stalled: func(cause error) { stalled <- cause }})
-	time.Sleep(100 * time.Millisecond)
+		Stalled: func(cause error) {
+			select {
+			case stalled <- cause:
+			default: // the first reason is enough
+			}
+		}})
 	if err := w.Write(ctx, batch("+1,a")); err != nil {
 		t.Fatal(err)
 	}
-	res := make(chan error, 1)
-	go func() { res <- w.Flush(ctx) }()
+	res, limit := make(chan error, 1), patient(t)
+	go func() { res <- w.Flush(limit) }()
 	select {
 	case cause := <-stalled:
 		if sqlerr.CodeOf(cause) != sqlerr.CodeNotReady {
