@@ -46,8 +46,10 @@ func pack(t testing.TB, path string) {
 func (rd *reading) all(want string) {
 	rd.t.Helper()
 	n := strings.Count(want, "|") + 1
-	for deadline := time.Now().Add(5 * time.Second); len(rd.got) < n && time.Now().Before(deadline); {
-		_ = rd.next(time.Until(deadline))
+	for deadline := time.Now().Add(patience); len(rd.got) < n; {
+		if err := rd.next(time.Until(deadline)); err != nil {
+			rd.t.Fatalf("got %s, want %s: %v", strings.Join(rd.got, "|"), want, err)
+		}
 	}
 	rd.quiet() // for longer than a suspected copy is left alone
 	slices.Sort(rd.got)
@@ -192,7 +194,7 @@ func TestCompressedRotation(t *testing.T) {
 		put(t, filepath.Join(dir, "other.log"), "else\n")
 		pack(t, filepath.Join(dir, "other.log"))
 		for err = nil; err == nil; {
-			err = rd.next(5 * time.Second)
+			err = rd.next(patience)
 		}
 		mustCode(t, err, sqlerr.CodeNotSupported)
 		_, err = open(t, c, 0, nil)

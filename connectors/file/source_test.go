@@ -18,6 +18,9 @@ import (
 	"github.com/streamsql/streamsql/internal/sqlerr"
 )
 
+// patience is how long a test waits for what has to come.
+const patience = 30 * time.Second
+
 func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
@@ -103,7 +106,7 @@ func (rd *reading) next(d time.Duration) error {
 
 func (rd *reading) toEnd() error {
 	for {
-		if err := rd.next(5 * time.Second); errors.Is(err, io.EOF) {
+		if err := rd.next(patience); errors.Is(err, io.EOF) {
 			return nil
 		} else if err != nil {
 			return err
@@ -113,7 +116,7 @@ func (rd *reading) toEnd() error {
 
 func (rd *reading) until(want string) {
 	rd.t.Helper()
-	deadline := time.Now().Add(5 * time.Second)
+	deadline := time.Now().Add(patience)
 	for strings.Join(rd.got, "|") != want {
 		if err := rd.next(time.Until(deadline)); err != nil {
 			rd.t.Fatalf("got %q, want %q: %v", strings.Join(rd.got, "|"), want, err)
@@ -196,7 +199,7 @@ func TestResume(t *testing.T) {
 		for chunks := 0; ; chunks++ {
 			rd, err := open(t, c, 0, pos)
 			must(t, err)
-			if err := rd.next(time.Second); err == io.EOF {
+			if err := rd.next(patience); err == io.EOF {
 				break
 			} else {
 				must(t, err)
@@ -251,10 +254,10 @@ func TestFollow(t *testing.T) {
 	rd, err := open(t, c, 0, nil)
 	must(t, err)
 	rd.until("1|2")
-	rd.quiet()
-	if !rd.last.CaughtUp {
-		t.Error("not caught up")
+	for !rd.last.CaughtUp {
+		must(t, rd.next(patience))
 	}
+	rd.quiet()
 	grow(t, a, " line\n")
 	rd.until("1|2|half line")
 	put(t, b, "b1\n")
@@ -290,7 +293,7 @@ func TestCutOrRewritten(t *testing.T) {
 		put(t, path, c.text)
 		var failed error
 		for failed == nil {
-			failed = rd.next(time.Second)
+			failed = rd.next(patience)
 		}
 		mustCode(t, failed, sqlerr.CodeGap)
 		_, err = open(t, cfg, 0, rd.pos)
@@ -303,7 +306,7 @@ func TestCutOrRewritten(t *testing.T) {
 	put(t, path, "1\n2\n3\n")
 	rd, err := open(t, config("raw", "path", path), 0, nil)
 	must(t, err)
-	must(t, rd.next(time.Second))
+	must(t, rd.next(patience))
 	must(t, os.Remove(path))
 	_, err = open(t, config("raw", "path", dir), 0, rd.pos)
 	mustCode(t, err, sqlerr.CodeGap)
@@ -332,9 +335,9 @@ func TestSourceErrors(t *testing.T) {
 	rd, err = open(t, config("csv", "path", late, "csv.header", "true", "follow", "true", "csv.columns", "a,b"), 0, nil)
 	must(t, err)
 	put(t, late, "b,a\n1,2\n")
-	failed := rd.next(time.Second)
+	failed := rd.next(patience)
 	for failed == nil {
-		failed = rd.next(time.Second)
+		failed = rd.next(patience)
 	}
 	mustCode(t, failed, sqlerr.CodeSchema)
 	for _, kv := range [][]string{{}, {"path", "x", "roll.size", "big"}, {"path", "x", "roll.interval", "soon"}} {
