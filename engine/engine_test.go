@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/streamsql/streamsql/engine"
+	"github.com/streamsql/streamsql/internal/pgtest"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 )
 
@@ -283,6 +285,44 @@ INSERT INTO b SELECT window_start, SUM(v) FROM TUMBLE(i, ts, INTERVAL '10' SECON
 	}
 	if st := j.Status(); st.RowsIn != 3 || st.RowsOut != 1 || st.Late != 1 || st.Failed != 2 {
 		t.Errorf("after a restart %+v", st)
+	}
+}
+
+// TestMemory: a running job tells what its keys, the rows between its tasks and the rows
+// kept for the commit take; one that has ended holds nothing.
+func TestMemory(t *testing.T) {
+	dir := t.TempDir()
+	in := filepath.Join(dir, "in.json")
+	const keys = 20_000
+	rows := make([]string, keys)
+	for i := range rows {
+		rows[i] = fmt.Sprintf(`{"k":"key %032d"}`, i)
+	}
+	write(t, in, rows...)
+	text := `CREATE TABLE i (k STRING) WITH (connector = 'file', path = '` + in + `', format = 'json', follow = 'true');
+CREATE TABLE o (k STRING NOT NULL, n BIGINT, PRIMARY KEY (k) NOT ENFORCED) WITH (connector = 'postgres', dsn = '` + pgtest.Start(t).DSN + `', table = 'o', mode = 'wal', 'auto.create' = 'true');
+SET 'checkpoint.interval' = '1 HOUR';
+INSERT INTO o SELECT k, COUNT(*) FROM i GROUP BY k`
+	e := open(t, engine.Options{Parallelism: 2})
+	j, err := e.Run(context.Background(), load(t, e, "j", text), engine.Start{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "memory", func() bool {
+		st := j.Status()
+		byNode := int64(0)
+		for _, n := range st.Nodes {
+			byNode += n.State
+		}
+		// A key is 36 bytes, and so is what is kept of it at least.
+		return st.RowsOut >= keys && st.Memory.State > 36*keys && byNode == st.Memory.State && st.Memory.Kept > 36*keys &&
+			st.Memory.Sum() >= st.Memory.State+st.Memory.Kept
+	})
+	if err := j.Stop(context.Background(), ""); err != nil {
+		t.Fatal(err)
+	}
+	if st := j.Status(); st.Memory.Sum() != 0 {
+		t.Errorf("after the end %+v", st.Memory)
 	}
 }
 

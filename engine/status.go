@@ -59,5 +59,5 @@ func (j *Job) Status() Status { return statusOf(j.run, j.Plan) }
 func (j *Job) row() []string {
 	st := j.Status()
 	return []string{j.Name, st.State, fmt.Sprint(st.RowsIn), fmt.Sprint(st.RowsOut), fmt.Sprint(st.Late),
-		fmt.Sprint(st.Failed), fmt.Sprint(st.Epoch), fmt.Sprint(st.Restarts), stamp(j.Started.UnixMicro())}
+		fmt.Sprint(st.Failed), fmt.Sprint(st.Epoch), fmt.Sprint(st.Restarts), fmt.Sprint(st.Memory.Sum()), stamp(j.Started.UnixMicro())}
 }

@@ -39,6 +39,7 @@ func (s *StatusLine) Show(st engine.Status) {
 	s.rows, s.at = st.RowsIn, now
 	line := fmt.Sprintf("in %s (%s/s)  out %s  late %s  errors %s  epoch %d", count(float64(st.RowsIn)), count(rate),
 		count(float64(st.RowsOut)), count(float64(st.Late)), count(float64(st.Failed)), st.Epoch)
+	line += "  memory " + size(st.Memory.Sum())
 	if lag, ok := lag(st, now); ok {
 		line += "  behind " + duration(lag)
 	}
@@ -79,6 +80,17 @@ func duration(d time.Duration) string {
 		return d.Round(time.Second).String()
 	}
 	return fmt.Sprintf("%d days", d/day)
+}
+
+// size is n bytes in the unit that fits.
+func size(n int64) string {
+	switch {
+	case n >= 1<<30:
+		return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
+	case n >= 1<<20:
+		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+	}
+	return fmt.Sprintf("%d KiB", (n+1<<10-1)>>10)
 }
 
 func count(n float64) string {

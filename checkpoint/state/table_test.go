@@ -322,3 +322,29 @@ func TestChildrenFollowTheirParents(t *testing.T) {
 		}
 	}
 }
+
+// A page that changes while a snapshot holds it counts twice until the snapshot is over.
+func TestMemoryOfSnapshots(t *testing.T) {
+	const n = 64 * 1024
+	b, err := New(Decl{Name: "k", Kind: KindKeyed, Keys: []types.Type{types.TBigInt}, Words: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tab, ids, hashes := b.Table("k"), make([]uint32, n), make([]uint64, n)
+	xs := make([]int64, n)
+	for i := range xs {
+		xs[i] = int64(i)
+	}
+	vec.HashColumns(intColumn(xs...), n, hashes)
+	tab.Upsert(hashes, intColumn(xs...), nil, ids)
+	before := b.Memory()
+	s := b.Freeze(true)
+	tab.Cells().Touch(ids)
+	if m := b.Memory(); m < before+8*3*n {
+		t.Errorf("%d bytes before, %d while a snapshot holds all pages", before, m)
+	}
+	b.Complete(s)
+	if m := b.Memory(); m > before*5/4 {
+		t.Errorf("%d bytes before the snapshot, %d after it", before, m)
+	}
+}

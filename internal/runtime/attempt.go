@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/streamsql/streamsql/checkpoint"
 	"github.com/streamsql/streamsql/connectors"
@@ -43,6 +44,7 @@ type attempt struct {
 	// diversions are the ways of rows that commits refuse.
 	diversions []*diversion
 	driver     *driver
+	encoded    atomic.Int64 // bytes of encoded state that are being written
 
 	closers []func() error
 

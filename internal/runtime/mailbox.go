@@ -66,6 +66,7 @@ const (
 	ctlAbort
 	ctlComplete
 	ctlSendEnd
+	ctlMeasure // what the task holds in memory
 )
 
 func newMailbox(owner waker) *mailbox { return &mailbox{owner: owner} }

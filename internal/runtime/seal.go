@@ -64,6 +64,9 @@ func writeSnapshot(ctx context.Context, run *attempt, e stream.Epoch, id checkpo
 	if err := p.snap.Encode(&buf); err != nil {
 		return nil, err
 	}
+	size := int64(buf.Cap())
+	run.encoded.Add(size)
+	defer run.encoded.Add(-size)
 	kind := "delta"
 	if p.snap.Image() {
 		kind = "image"

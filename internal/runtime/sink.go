@@ -3,6 +3,7 @@ package runtime
 import (
 	"context"
 	"slices"
+	"sync/atomic"
 
 	"github.com/streamsql/streamsql/checkpoint"
 	"github.com/streamsql/streamsql/checkpoint/state"
@@ -36,6 +37,7 @@ type sinkTask struct {
 
 	held    *sinkFlight
 	stalled stallNote
+	kept    atomic.Int64 // bytes of buf, free and spool when last measured
 }
 
 // sinkFlight is what was sealed and joins the next epoch when this one is aborted.
@@ -130,6 +132,8 @@ func (t *sinkTask) control() bool {
 			if t.held != nil && t.held.epoch == c.epoch {
 				t.held = nil
 			}
+		case ctlMeasure:
+			t.measureKept()
 		}
 	}
 	return len(cs) > 0

@@ -113,6 +113,8 @@ func (t *sourceTask) control() bool {
 			t.stopped = false
 		case ctlComplete:
 			t.complete(c.epoch)
+		case ctlMeasure:
+			t.measure()
 		}
 	}
 	return len(cs) > 0

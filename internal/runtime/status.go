@@ -31,10 +31,21 @@ type Status struct {
 	// messages that the server no longer has; Warning is the newest.
 	Warnings int64
 	Warning  string
-	// PortMemory is what the batches in ports take, in bytes.
-	PortMemory int
-	Uptime     time.Duration
+	Memory   Memory
+	Uptime   time.Duration
 }
+
+// Memory is what the rows that a job holds take, in bytes. State and Kept are as of the
+// Status before, or older while a task waits for its target.
+type Memory struct {
+	Ports    int64 // batches between tasks
+	State    int64 // keyed state, its indexes, and the old versions that snapshots hold
+	Kept     int64 // rows that sinks keep, on their way to the store
+	Snapshot int64 // encoded state on its way to the store
+}
+
+// Sum is all of it.
+func (m Memory) Sum() int64 { return m.Ports + m.State + m.Kept + m.Snapshot }
 
 // NodeStatus is the sum over the subtasks of a node.
 type NodeStatus struct {
@@ -42,6 +53,7 @@ type NodeStatus struct {
 	Name    string
 	In, Out int64
 	Late    int64
+	State   int64            // bytes of keyed state, as in Memory
 	Errors  map[string]int64 // by code
 	// Watermark is the lowest of the subtasks', types.MinTime when there is none yet.
 	Watermark int64
@@ -120,19 +132,34 @@ func (j *Job) Status() Status {
 		s.Nodes = append(s.Nodes, NodeStatus{Node: n.ID, Name: nodeName(n), Errors: map[string]int64{}, Watermark: types.MaxTime})
 	}
 	for _, t := range a.tasks {
-		s.PortMemory += t.box.memory()
+		t.askMemory()
+		s.Memory.Ports += int64(t.box.memory())
 		s.Pause = max(s.Pause, time.Duration(t.pause.Load()))
 		for _, n := range t.chain.nodes {
 			x := &s.Nodes[at[n.plan.ID]]
 			x.In += n.count.in.Load()
 			x.Out += n.count.out.Load()
 			x.Late += n.count.late.Load()
+			x.State += n.count.state.Load()
+			s.Memory.State += n.count.state.Load()
 			x.Watermark = min(x.Watermark, n.count.wm.Load())
 			n.count.codes.into(x.Errors)
 		}
-		if t.sink != nil && s.Stall == "" {
-			s.Stall = t.sink.stalled.reason()
+		if t.sink != nil {
+			s.Memory.Kept += t.sink.kept.Load()
+			if s.Stall == "" {
+				s.Stall = t.sink.stalled.reason()
+			}
 		}
+	}
+	s.Memory.Snapshot = a.encoded.Load()
+	select {
+	case <-j.Done():
+		s.Memory = Memory{}
+		for i := range s.Nodes {
+			s.Nodes[i].State = 0
+		}
+	default:
 	}
 	for _, r := range a.readers {
 		rep, ok := r.reader.(connectors.Reporter)

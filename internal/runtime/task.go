@@ -50,6 +50,7 @@ type task struct {
 	clocked  bool         // the clock makes the watermark of the rows that come in
 	ticks    atomic.Bool  // wake it with every tick
 	pause    atomic.Int64 // longest freeze, in nanoseconds; for Status alone
+	asked    atomic.Bool  // a ctlMeasure is on its way
 }
 
 // inPort is what a task knows of a port of its mailbox.
@@ -151,6 +152,8 @@ func (t *task) control() bool {
 			t.abort(c.epoch)
 		case ctlComplete:
 			t.complete(c.epoch)
+		case ctlMeasure:
+			t.measure()
 		}
 	}
 	return len(cs) > 0
