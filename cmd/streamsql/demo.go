@@ -109,8 +109,7 @@ func (a *app) summary(jobs []*engine.Job) error {
 		if err != nil {
 			return a.show(err, j.SQL, exitFailed)
 		}
-		st := j.Status()
-		fmt.Fprintf(a.stderr, "job %s: %d rows in, %d rows out, %d checkpoints\n", j.Name, st.RowsIn, st.RowsOut, st.Checkpoints)
+		a.tellEnd(j.Name, j.Status())
 	}
 	return nil
 }

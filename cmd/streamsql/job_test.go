@@ -160,14 +160,14 @@ func TestFinishedJob(t *testing.T) {
 		code     int
 		out, err string
 	}{
-		{"run job.sql --data-dir d", 0, "", ""},
+		{"run job.sql --data-dir d", 0, "", "streamsql: job \"job\" finished: 3 rows in"},
 		{"run job.sql --data-dir d", 0, "", "streamsql: job \"job\" has finished; --fresh runs it again, --continue goes on from its positions\n"},
-		{"run job.sql --data-dir d --continue", 0, "", ""},
+		{"run job.sql --data-dir d --continue", 0, "", "streamsql: job \"job\" finished: "},
 		// It has ended well and left its directory to the next.
-		{"run job.sql --data-dir d --fresh", 0, "", ""},
+		{"run job.sql --data-dir d --fresh", 0, "", "streamsql: job \"job\" finished: 3 rows in"},
 		// What is printed is gone: it is printed again.
-		{"run print.sql --data-dir d", 0, "{\"op\":\"+I\",\"id\":0}\n{\"op\":\"+I\",\"id\":1}\n{\"op\":\"+I\",\"id\":2}\n", ""},
-		{"run print.sql --data-dir d", 0, "{\"op\":\"+I\",\"id\":0}\n{\"op\":\"+I\",\"id\":1}\n{\"op\":\"+I\",\"id\":2}\n", ""},
+		{"run print.sql --data-dir d", 0, "{\"op\":\"+I\",\"id\":0}\n{\"op\":\"+I\",\"id\":1}\n{\"op\":\"+I\",\"id\":2}\n", "streamsql: job \"print\" finished: 3 rows in, 3 rows out"},
+		{"run print.sql --data-dir d", 0, "{\"op\":\"+I\",\"id\":0}\n{\"op\":\"+I\",\"id\":1}\n{\"op\":\"+I\",\"id\":2}\n", "streamsql: job \"print\" finished: 3 rows in, 3 rows out"},
 	} {
 		if got := p.run("", strings.Fields(c.args)...); got.code != c.code || got.out != c.out || !strings.Contains(got.err, c.err) || c.err == "" && got.err != "" {
 			t.Errorf("streamsql %s: %+v, want %+v", c.args, got, c)
@@ -353,10 +353,10 @@ func TestDemo(t *testing.T) {
 	d := p.start("demo", "--format", "csv")
 	eventually(t, "window", func() bool { return strings.Count(d.out.String(), "\n") >= 2 })
 	got := d.stop(os.Interrupt)
-	if got.code != 0 || !strings.HasPrefix(got.out, "window_start,bids,auctions,bidders,highest,total\n2015-07-15 00:00:00,") || !strings.Contains(got.err, "job demo-publish: ") {
+	if got.code != 0 || !strings.HasPrefix(got.out, "window_start,bids,auctions,bidders,highest,total\n2015-07-15 00:00:00,") || !strings.Contains(got.err, "job \"demo-publish\" stopped: ") {
 		t.Errorf("%+v", got)
 	}
-	if got := p.run("", "demo", "--for", "300ms"); got.code != 0 || !strings.Contains(got.err, "job demo-publish: ") {
+	if got := p.run("", "demo", "--for", "300ms"); got.code != 0 || !strings.Contains(got.err, "job \"demo-publish\" stopped: ") {
 		t.Errorf("%+v", got)
 	}
 	if left, err := os.ReadDir(tmp); err != nil || len(left) > 0 {

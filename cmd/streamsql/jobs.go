@@ -94,10 +94,13 @@ func (a *app) wait(ctx context.Context, jobs []running) error {
 		case j := <-ended:
 			left--
 			status.Close()
-			a.tellDropped(fmt.Sprintf("job %q", j.Name), j.Status())
+			st := j.Status()
+			a.tellDropped(fmt.Sprintf("job %q", j.Name), st)
 			if err := a.show(j.Wait(), j.src, exitFailed); err != nil {
 				failed = err
+				continue
 			}
+			a.tellEnd(j.Name, st)
 		case <-tick.C:
 			if len(jobs) == 1 && status.On() {
 				status.Show(jobs[0].Status())
@@ -135,6 +138,11 @@ func (a *app) tellStall(job, why string) {
 		return
 	}
 	fmt.Fprintf(a.stderr, "streamsql: job %q waits: %s\n", job, why)
+}
+
+// tellEnd says what a job did that ended well.
+func (a *app) tellEnd(job string, st engine.Status) {
+	fmt.Fprintf(a.stderr, "streamsql: job %q %s: %d rows in, %d rows out, %d checkpoints\n", job, st.State, st.RowsIn, st.RowsOut, st.Checkpoints)
 }
 
 // tellDropped says what the result lacks: nothing is dropped in silence.

@@ -16,7 +16,7 @@ func (a *app) savepointCommand() *cobra.Command {
 	c.AddCommand(
 		&cobra.Command{Use: "create JOB [PATH]", Short: "make a savepoint of a job's newest checkpoint",
 			Long: "Makes a savepoint of the newest checkpoint of a job whose sinks have all confirmed it. PATH is a\n" +
-				"directory, or a name in the data directory. It is safe while the job runs.",
+				"directory that holds nothing else, or a name in the data directory. It is safe while the job runs.",
 			Args: usageArgs(cobra.RangeArgs(1, 2)),
 			RunE: func(c *cobra.Command, args []string) error {
 				return a.withEngine(c.Context(), func(e *engine.Engine) error {
