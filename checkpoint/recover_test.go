@@ -202,7 +202,11 @@ func TestSavepointIsSelfContained(t *testing.T) {
 	m.Sinks = []checkpoint.SinkState{{Node: 2, Mode: "commit", Target: "db", Rows: []checkpoint.Blob{{Name: "gone"}}, Tokens: [][]byte{{1}}}}
 	must(t, checkpoint.WriteSavepoint(ctx, s, dir, m))
 	must(t, checkpoint.WriteSavepoint(ctx, s, dir, m)) // its answer was lost
-	code(t, checkpoint.WriteSavepoint(ctx, s, dir, manifest(1, 6, 5, b)), sqlerr.CodeCheckpoint)
+	later := blob(t, s, 1, 6, "later")
+	code(t, checkpoint.WriteSavepoint(ctx, s, dir, manifest(1, 6, 5, later)), sqlerr.CodeCheckpoint)
+	if _, err := dir.Get(ctx, later.Name); !errors.Is(err, checkpoint.ErrNotFound) {
+		t.Errorf("a savepoint that was refused left state in the other: %v", err)
+	}
 	sp, err := checkpoint.ReadSavepoint(ctx, dir)
 	must(t, err)
 	if !sp.Savepoint || len(sp.Sinks[0].Rows)+len(sp.Sinks[0].Tokens) != 0 {

@@ -16,26 +16,37 @@ import (
 const savepointName = "savepoint/manifest"
 
 // WriteSavepoint copies m, all of whose sinks have confirmed, and the state it
-// needs from src to dst, which can then be moved and read without src.
+// needs from src to dst, which can then be moved and read without src. Nothing is
+// written when dst holds another savepoint.
 func WriteSavepoint(ctx context.Context, src, dst Store, m *Manifest) error {
 	sp := *m
 	sp.Savepoint, sp.Sinks = true, make([]SinkState, len(m.Sinks))
 	for i, s := range m.Sinks {
 		sp.Sinks[i] = SinkState{Node: s.Node, Mode: s.Mode, Target: s.Target}
 	}
-	if err := copyBlobs(ctx, src, dst, &sp, func(n string) string { return n }); err != nil {
-		return err
-	}
-	data, err := json.Marshal(&sp)
+	data, err := json.Marshal(&sp) // the blobs keep their names
 	if err != nil {
 		return sqlerr.Internalf("encode savepoint: %v", err)
 	}
-	err = dst.Create(ctx, savepointName, data)
-	if errors.Is(err, ErrExists) {
-		if old, gerr := dst.Get(ctx, savepointName); gerr == nil && Checksum(old) == Checksum(data) {
-			return nil
+	same := func() error {
+		old, err := dst.Get(ctx, savepointName)
+		switch e := sqlerr.As(err); {
+		case errors.Is(err, ErrNotFound), err == nil && Checksum(old) == Checksum(data):
+			return err
+		case err != nil && (e == nil || e.Class != sqlerr.User):
+			return fmt.Errorf("write savepoint: %w", err)
 		}
 		return &sqlerr.Error{Class: sqlerr.User, Code: sqlerr.CodeCheckpoint, Msg: "the directory already holds a savepoint"}
+	}
+	if err := same(); !errors.Is(err, ErrNotFound) {
+		return err
+	}
+	if err := copyBlobs(ctx, src, dst, &sp, func(n string) string { return n }); err != nil {
+		return err
+	}
+	err = dst.Create(ctx, savepointName, data)
+	if errors.Is(err, ErrExists) {
+		return same()
 	}
 	if err != nil {
 		return fmt.Errorf("write savepoint: %w", err)

@@ -84,6 +84,11 @@ func (j *Job) Stop(ctx context.Context, path string) error {
 		}
 		return j.notRunning()
 	}
+	if path != "" {
+		if err := onlySavepoint(path); err != nil {
+			return err
+		}
+	}
 	if err := j.run.Stop(ctx, path); err != nil {
 		return j.fix(err)
 	}

@@ -98,7 +98,7 @@ func (e *Engine) config(ctx context.Context, spec jobSpec, p *plan.Plan, show *c
 		Query:           show != nil,
 		Carry:           e.carry(spec, p),
 		AbandonPending:  spec.how.AbandonPending,
-		OpenSavepoint:   openSavepoint,
+		OpenSavepoint:   createSavepoint,
 		Resolve:         e.resolve,
 		Logger:          e.opts.Log,
 		Restart:         runtime.Restart{Attempts: restarts(spec.settings.int("restart.attempts"))},

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
+	pathpkg "path"
 	"path/filepath"
 	"sort"
 	"time"
@@ -21,14 +23,53 @@ type Savepoint struct {
 	Manifest *checkpoint.Manifest
 }
 
-func openSavepoint(path string) (checkpoint.Store, error) { return dirstore.Open(path) }
+// createSavepoint opens the directory path, which is made when it does not exist, to
+// write a savepoint there.
+func createSavepoint(path string) (checkpoint.Store, error) {
+	if err := onlySavepoint(path); err != nil {
+		return nil, err
+	}
+	return dirstore.Open(path)
+}
 
-// OpenSavepoint opens the savepoint at path, which must exist.
+// savepointParts are the directories of a savepoint and what may lie in them.
+var savepointParts = []string{".tmp", ".tmp/*", "savepoint", "savepoint/manifest", "job", "job/*", "job/*/blob", "job/*/blob/*"}
+
+// onlySavepoint fails when path holds anything but a savepoint or a part of one: the
+// directory is a savepoint's as a whole, and goes with it.
+func onlySavepoint(path string) error {
+	err := filepath.WalkDir(path, func(p string, _ fs.DirEntry, err error) error {
+		if err != nil || p == path {
+			return err
+		}
+		rel, err := filepath.Rel(path, p)
+		if err != nil {
+			return err
+		}
+		name := filepath.ToSlash(rel)
+		for _, part := range savepointParts {
+			if ok, _ := pathpkg.Match(part, name); ok {
+				return nil
+			}
+		}
+		return sqlerr.New(sqlerr.CodeCheckpoint, 0, "directory %q holds something else than a savepoint: %q", path, rel).
+			WithHint("Give a savepoint a directory of its own.")
+	})
+	switch {
+	case err == nil, errors.Is(err, fs.ErrNotExist):
+		return nil
+	case sqlerr.As(err) != nil:
+		return err
+	}
+	return sqlerr.Externalf(sqlerr.CodeCheckpoint, err, "read directory %q", path)
+}
+
+// OpenSavepoint opens the savepoint at path, which must exist, for reading.
 func OpenSavepoint(ctx context.Context, path string) (checkpoint.Store, *checkpoint.Manifest, error) {
-	if _, err := os.Stat(path); err != nil {
+	if fi, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) || err == nil && !fi.IsDir() {
 		return nil, nil, sqlerr.New(sqlerr.CodeCheckpoint, 0, "there is no savepoint at %q", path)
 	}
-	st, err := dirstore.Open(path)
+	st, err := dirstore.OpenReadOnly(path)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -39,9 +80,13 @@ func OpenSavepoint(ctx context.Context, path string) (checkpoint.Store, *checkpo
 	return st, m, nil
 }
 
-// DropSavepoint deletes the savepoint at path.
+// DropSavepoint deletes the savepoint at path, and with it the directory, which must
+// hold nothing else.
 func DropSavepoint(ctx context.Context, path string) error {
 	if _, _, err := OpenSavepoint(ctx, path); err != nil {
+		return err
+	}
+	if err := onlySavepoint(path); err != nil {
 		return err
 	}
 	if err := os.RemoveAll(path); err != nil {
@@ -101,11 +146,18 @@ func (e *Engine) VerifyJob(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
+	if id == "" {
+		return e.noJob(name)
+	}
 	damaged, err := checkpoint.VerifyJob(ctx, e.store, id)
 	if err != nil {
 		return err
 	}
 	return errors.Join(damaged...)
+}
+
+func (e *Engine) noJob(name string) error {
+	return sqlerr.New(sqlerr.CodeUndefinedObject, 0, "there is no job %q in %q", name, e.opts.DataDir)
 }
 
 // Checkpoints lists the complete checkpoints of a job, oldest first.
@@ -115,7 +167,7 @@ func (e *Engine) Checkpoints(ctx context.Context, name string) ([]*checkpoint.Ma
 		return nil, err
 	}
 	if id == "" {
-		return nil, sqlerr.New(sqlerr.CodeUndefinedObject, 0, "there is no job %q in %q", name, e.opts.DataDir)
+		return nil, e.noJob(name)
 	}
 	epochs, _, err := checkpoint.Epochs(ctx, e.store, id)
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/streamsql/streamsql/checkpoint"
-	"github.com/streamsql/streamsql/checkpoint/dirstore"
 	"github.com/streamsql/streamsql/internal/catalog"
 	"github.com/streamsql/streamsql/internal/runtime"
 	"github.com/streamsql/streamsql/internal/sqlerr"
@@ -35,7 +34,7 @@ func (e *Engine) SavepointOf(ctx context.Context, name, path string) (*checkpoin
 		return nil, sqlerr.New(sqlerr.CodeCheckpoint, 0, "the sinks of job %q have confirmed none of its checkpoints", name).
 			WithHint("Start the job again: it commits what is pending.")
 	}
-	dst, err := dirstore.Open(path)
+	dst, err := createSavepoint(path)
 	if err != nil {
 		return nil, err
 	}

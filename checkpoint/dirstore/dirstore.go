@@ -9,6 +9,7 @@ package dirstore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -27,7 +28,10 @@ const tempDir = ".tmp"
 
 // Store is a checkpoint.Store in a directory. Several processes may use one directory
 // at the same time.
-type Store struct{ root string }
+type Store struct {
+	root     string
+	readOnly bool
+}
 
 var _ checkpoint.Store = (*Store)(nil)
 
@@ -59,6 +63,26 @@ func Open(dir string) (*Store, error) {
 		return nil, failed(err, "sync directory %q", dir)
 	}
 	return s, nil
+}
+
+// OpenReadOnly opens the store in dir, which must exist, and changes nothing in it nor
+// below it: whoever asks may not be allowed to write there, and dir may be no store.
+func OpenReadOnly(dir string) (*Store, error) {
+	root, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, failed(err, "open directory %q", dir)
+	}
+	if _, err := os.ReadDir(root); err != nil {
+		return nil, failed(err, "open directory %q", dir)
+	}
+	return &Store{root: root, readOnly: true}, nil
+}
+
+func (s *Store) writable() error {
+	if s.readOnly {
+		return sqlerr.Internalf("directory %q is open for reading", s.root)
+	}
+	return nil
 }
 
 // Dir is the directory of the store.
@@ -99,7 +123,8 @@ func (s *Store) Get(ctx context.Context, name string) ([]byte, error) {
 	}
 	data, ok := unseal(b)
 	if !ok {
-		return nil, sqlerr.New(sqlerr.CodeCheckpoint, 0, "object %q is damaged: its checksum does not match", name)
+		return nil, &sqlerr.Error{Class: sqlerr.External, Code: sqlerr.CodeCheckpoint,
+			Msg: fmt.Sprintf("object %q is damaged: its checksum does not match", name)}
 	}
 	return data, nil
 }
@@ -117,6 +142,9 @@ func isDir(path string) bool {
 // Create implements checkpoint.Store. When it fails with another error than ErrExists
 // the object may exist all the same.
 func (s *Store) Create(ctx context.Context, name string, data []byte) error {
+	if err := s.writable(); err != nil {
+		return err
+	}
 	path, err := s.path(name)
 	if err != nil {
 		return err
@@ -208,6 +236,9 @@ func (s *Store) List(ctx context.Context, prefix string) ([]string, error) {
 
 // Delete implements checkpoint.Store.
 func (s *Store) Delete(ctx context.Context, name string) error {
+	if err := s.writable(); err != nil {
+		return err
+	}
 	path, err := s.path(name)
 	if err != nil {
 		return err

@@ -151,3 +151,37 @@ func temporaries(t *testing.T, dir string) int {
 	}
 	return len(entries)
 }
+
+// TestReadOnly reads a store, and leaves no trace where there is none.
+func TestReadOnly(t *testing.T) {
+	dir := t.TempDir()
+	if err := open(t, filepath.Join(dir, "store")).Create(ctx, "a/b", []byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	left := filepath.Join(dir, "store", tempDir, "object-1")
+	if err := os.WriteFile(left, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := OpenReadOnly(filepath.Join(dir, "store"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b, err := s.Get(ctx, "a/b"); err != nil || string(b) != "x" {
+		t.Errorf("read %q, %v", b, err)
+	}
+	if s.Create(ctx, "c", nil) == nil || s.Delete(ctx, "a/b") == nil {
+		t.Error("a store that is open for reading was written")
+	}
+	if _, err := os.Stat(left); err != nil {
+		t.Errorf("a store that is open for reading was cleaned up: %v", err)
+	}
+	if _, err := OpenReadOnly(dir); err != nil {
+		t.Fatal(err)
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
+		t.Errorf("opening a directory for reading left %v, %v", entries, err)
+	}
+	if _, err := OpenReadOnly(filepath.Join(dir, "nosuch")); err == nil {
+		t.Error("opened a directory that does not exist")
+	}
+}
