@@ -23,7 +23,6 @@ func (t *task) measure() {
 
 // measureKept notes what the rows take that the sink keeps.
 func (t *sinkTask) measureKept() {
-	t.asked.Store(false)
 	n := cap(t.buf) + cap(t.free)
 	if t.spool != nil {
 		n += cap(t.spool.buf)

@@ -93,7 +93,7 @@ func (t *sinkTask) flush() error {
 // step implements actor.
 func (t *sinkTask) step(ctx context.Context) (progress, done bool, err error) {
 	t.ctx = ctx
-	progress = t.control()
+	progress = t.control(t.controlled)
 	if t.chain.box.send() {
 		progress = true
 	}
@@ -116,27 +116,18 @@ func (t *sinkTask) step(ctx context.Context) (progress, done bool, err error) {
 	return progress, false, nil
 }
 
-func (t *sinkTask) control() bool {
-	cs := t.box.controls()
-	for _, c := range cs {
-		switch c.kind {
-		case ctlInject:
-			if c.epoch > t.last {
-				t.align, t.alignB, t.ready = c.epoch, c.barrier, true
-			}
-		case ctlAbort:
-			t.abort(c.epoch)
-			t.rejoin(c.epoch)
-		case ctlComplete:
-			t.complete(c.epoch)
-			if t.held != nil && t.held.epoch == c.epoch {
-				t.held = nil
-			}
-		case ctlMeasure:
-			t.measureKept()
+// controlled is what a message of the driver means for a sink besides.
+func (t *sinkTask) controlled(c control) {
+	switch c.kind {
+	case ctlAbort:
+		t.rejoin(c.epoch)
+	case ctlComplete:
+		if t.held != nil && t.held.epoch == c.epoch {
+			t.held = nil
 		}
+	case ctlMeasure:
+		t.measureKept()
 	}
-	return len(cs) > 0
 }
 
 // rejoin gives a sealed share back.

@@ -41,7 +41,7 @@ type split struct {
 
 // step implements actor.
 func (t *sourceTask) step(ctx context.Context) (progress, done bool, err error) {
-	progress = t.control()
+	progress = t.control(t.controlled)
 	if t.chain.box.send() {
 		progress = true
 	}
@@ -94,30 +94,17 @@ func (t *sourceTask) allEnded() bool {
 	return true
 }
 
-// control handles the messages of the driver.
-func (t *sourceTask) control() bool {
-	cs := t.box.controls()
-	for _, c := range cs {
-		switch c.kind {
-		case ctlInject:
-			if c.epoch > t.last {
-				t.align, t.alignB, t.ready = c.epoch, c.barrier, true
-			}
-		case ctlSendEnd:
-			for i := range t.in {
-				t.in[i].ended = true
-			}
-			t.merge() // nothing is live any more
-		case ctlAbort:
-			t.abort(c.epoch)
-			t.stopped = false
-		case ctlComplete:
-			t.complete(c.epoch)
-		case ctlMeasure:
-			t.measure()
+// controlled is what a message of the driver means for a source besides.
+func (t *sourceTask) controlled(c control) {
+	switch c.kind {
+	case ctlSendEnd:
+		for i := range t.in {
+			t.in[i].ended = true
 		}
+		t.merge() // nothing is live any more
+	case ctlAbort:
+		t.stopped = false
 	}
-	return len(cs) > 0
 }
 
 // seal records the positions beside the chain's state and sends the barrier.

@@ -92,7 +92,7 @@ func recoverTo(err *error) {
 
 // step implements actor for a chain of operators.
 func (t *task) step(ctx context.Context) (progress, done bool, err error) {
-	progress = t.control()
+	progress = t.control(nil)
 	if t.chain.box.send() {
 		progress = true
 	}
@@ -138,13 +138,14 @@ func (t *task) pending() bool {
 	return false
 }
 
-// control handles the messages of the driver.
-func (t *task) control() bool {
+// control handles the messages of the driver; more, if any, does with each what the kind
+// of task needs besides.
+func (t *task) control(more func(control)) bool {
 	cs := t.box.controls()
 	for _, c := range cs {
 		switch c.kind {
 		case ctlInject:
-			// Of a task that has ended; sources have their own.
+			// Of a source, or a task that has ended.
 			if c.epoch > t.last {
 				t.align, t.alignB, t.ready = c.epoch, c.barrier, true
 			}
@@ -154,6 +155,9 @@ func (t *task) control() bool {
 			t.complete(c.epoch)
 		case ctlMeasure:
 			t.measure()
+		}
+		if more != nil {
+			more(c)
 		}
 	}
 	return len(cs) > 0
