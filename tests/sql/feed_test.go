@@ -133,7 +133,11 @@ type feedReader struct {
 
 func (r *feedReader) Next(ctx context.Context) (*connectors.Chunk, error) {
 	f := r.s.f
-	stop := context.AfterFunc(ctx, f.moved.Broadcast)
+	stop := context.AfterFunc(ctx, func() {
+		f.mu.Lock() // or it comes between the look at ctx and the wait, and is lost
+		defer f.mu.Unlock()
+		f.moved.Broadcast()
+	})
 	defer stop()
 	f.mu.Lock()
 	defer f.mu.Unlock()
