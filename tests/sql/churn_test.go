@@ -71,6 +71,11 @@ INSERT INTO out SELECT window_start, k, COUNT(*), COUNT(DISTINCT k) FROM HOP(t, 
 		}
 	}
 	f.allow(windows * keys)
+	select {
+	case <-j.Done():
+	case <-time.After(60 * time.Second):
+		t.Fatalf("the job does not end: %+v", j.Status())
+	}
 	if err := j.Wait(); err != nil {
 		t.Fatal(err)
 	}

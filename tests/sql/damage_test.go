@@ -100,7 +100,7 @@ func (w *damage) attempt(how engine.Start, wait time.Duration, then func(*engine
 		return err
 	}
 	if wait == 0 {
-		wait = 20 * time.Second
+		wait = time.Minute
 	}
 	select {
 	case <-j.Done():

@@ -36,7 +36,11 @@ func TestDeadLettersThroughCrashes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	<-w.js.PublishAsyncComplete()
+	select {
+	case <-w.js.PublishAsyncComplete():
+	case <-time.After(60 * time.Second):
+		t.Fatal("the messages were not published")
+	}
 	text := w.letters() + w.source(vTable, ", 'end' = 'now', 'on.error' = 'dead-letter', 'dead-letter.table' = 'letters'") + w.sink("got", vTable, "") + "INSERT INTO got SELECT v FROM ev;"
 	rnd := rand.New(rand.NewPCG(74, 0))
 	for range 6 {

@@ -90,7 +90,7 @@ func TestForeignServer(t *testing.T) {
 				select {
 				case <-j.Done():
 					err = j.Wait()
-				case <-time.After(20 * time.Second):
+				case <-time.After(60 * time.Second):
 					t.Fatalf("the job neither ends nor fails: %+v\n%s", j.Status(), w.log.String())
 				}
 			}

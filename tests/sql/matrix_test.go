@@ -140,7 +140,7 @@ func (c *cell) ends() {
 		select {
 		case <-c.j.Done():
 			c.refused(c.j.Wait())
-		case <-time.After(20 * time.Second):
+		case <-time.After(60 * time.Second):
 			c.t.Fatalf("the job runs: %+v", c.j.Status())
 		}
 	}

@@ -90,7 +90,7 @@ func runUntil(dir, text string, f *feed, edges *opcheck.Edges, rng *rand.Rand, t
 	}
 	wait := time.Duration(rng.IntN(40)) * time.Millisecond
 	if toEnd {
-		wait = 30 * time.Second
+		wait = time.Minute
 	}
 	select {
 	case <-j.Done():

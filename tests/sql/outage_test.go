@@ -6,7 +6,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -98,12 +97,7 @@ func TestTargetsThatAreNotThere(t *testing.T) {
 			defer e.Close(context.Background())
 			j, err := w.start(e, c.text)
 			if err == nil {
-				select {
-				case <-j.Done():
-					err = j.Wait()
-				case <-time.After(10 * time.Second):
-					t.Fatalf("the job runs: %+v", j.Status())
-				}
+				err = w.ended(j)
 			}
 			if err == nil {
 				t.Fatal("nothing is wrong")
@@ -166,13 +160,7 @@ func TestStreamIsNotWhatItWas(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		select {
-		case <-j.Done():
-			return j.Wait()
-		case <-time.After(10 * time.Second):
-			t.Fatal("the job runs as if nothing had happened")
-			return nil
-		}
+		return w.ended(j)
 	}
 	purge := func(w *world) {
 		w.numbers("ev.a", 11, 30)

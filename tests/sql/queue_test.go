@@ -171,7 +171,7 @@ func TestQueueOfTwoJobs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := first.Wait(); sqlerr.CodeOf(err) != sqlerr.CodeFenced {
+	if err := w.ended(first); sqlerr.CodeOf(err) != sqlerr.CodeFenced {
 		t.Errorf("the first job ended with %v", err)
 	}
 	w.numbers("ev.a", 21, 30)

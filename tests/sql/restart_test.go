@@ -47,9 +47,9 @@ func (w *world) mustStart(e *engine.Engine, text string, how engine.Start) *engi
 	return j
 }
 
-// soon is a context for what has to be over within seconds.
+// soon is a context for what has to be over soon.
 func soon(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	t.Cleanup(cancel)
 	return ctx
 }
@@ -218,7 +218,7 @@ func TestStopTwice(t *testing.T) {
 			t.Errorf("stop: %v", err)
 		}
 	}
-	if err := j.Wait(); err != nil {
+	if err := w.ended(j); err != nil {
 		t.Errorf("the job ended with %v", err)
 	}
 	if _, m, err := engine.OpenSavepoint(context.Background(), path); err != nil || m.Job != j.Status().Job {

@@ -303,6 +303,12 @@ func (r *runner) run(t *testing.T, v variant, job string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	select {
+	case <-j.Done():
+	case <-ctx.Done():
+		j.Cancel()
+		return nil, fmt.Errorf("the job does not end: %+v", j.Status())
+	}
 	if err := j.Wait(); err != nil {
 		return nil, err
 	}

@@ -86,7 +86,7 @@ func runUpsert(t *testing.T, f *feed, v variant, text string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		wait := 20 * time.Second
+		wait := time.Minute
 		if !last {
 			wait = 25 * time.Millisecond
 		}

@@ -205,12 +205,19 @@ func (w *world) run(text string) (engine.Status, error) {
 	if err != nil {
 		return engine.Status{}, err
 	}
+	err = w.ended(j)
+	return j.Status(), err
+}
+
+// ended waits for the end of a job.
+func (w *world) ended(j *engine.Job) error {
+	w.t.Helper()
 	select {
 	case <-j.Done():
-	case <-time.After(30 * time.Second):
+	case <-time.After(60 * time.Second):
 		w.t.Fatalf("the job does not end: %+v\n%s", j.Status(), w.log.String())
 	}
-	return j.Status(), j.Wait()
+	return j.Wait()
 }
 
 func (w *world) mustRun(text string) engine.Status {
@@ -225,12 +232,12 @@ func (w *world) mustRun(text string) engine.Status {
 // eventually waits until ok.
 func (w *world) eventually(what string, ok func() bool) {
 	w.t.Helper()
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(60 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		if ok() {
 			return
 		}
 	}
-	w.t.Fatalf("%s: not within 30 s\n%s", what, w.log.String())
+	w.t.Fatalf("%s: not within 60 s\n%s", what, w.log.String())
 }
 
 // errorsOf gives the counted row errors of all nodes by code.
