@@ -37,7 +37,7 @@ INSERT INTO b SELECT id FROM a`, from, more, out)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := j.Wait(); err != nil {
+		if err := ended(t, j); err != nil {
 			t.Fatal(err)
 		}
 	}

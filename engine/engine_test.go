@@ -21,7 +21,7 @@ import (
 // eventually waits until ok.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(15 * time.Second); !ok(); time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(30 * time.Second); !ok(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("no %s", what)
 		}
@@ -133,8 +133,13 @@ INSERT INTO p VALUES (1)`
 	}()
 	time.Sleep(50 * time.Millisecond)
 	shut(t, other)
-	if err := <-ended; sqlerr.CodeOf(err) != sqlerr.CodeCancelled {
-		t.Errorf("a start at the engine's end gives %v", err)
+	select {
+	case err := <-ended:
+		if sqlerr.CodeOf(err) != sqlerr.CodeCancelled {
+			t.Errorf("a start at the engine's end gives %v", err)
+		}
+	case <-time.After(30 * time.Second):
+		t.Fatal("a start outlives its engine")
 	}
 	ctx, cancel = context.WithCancel(context.Background())
 	j, err := e.Run(ctx, load(t, e, "j", endless), engine.Start{})
@@ -198,12 +203,7 @@ func TestTwoEngines(t *testing.T) {
 		}
 		jobs = append(jobs, j)
 	}
-	select {
-	case <-jobs[0].Done():
-	case <-time.After(15 * time.Second):
-		t.Fatal("the earlier attempt goes on")
-	}
-	if err := jobs[0].Wait(); sqlerr.CodeOf(err) != sqlerr.CodeFenced {
+	if err := ended(t, jobs[0]); sqlerr.CodeOf(err) != sqlerr.CodeFenced {
 		t.Errorf("the earlier attempt ended with %v", err)
 	}
 	if !jobs[1].Running() {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/streamsql/streamsql/engine"
 	"github.com/streamsql/streamsql/internal/sqlerr"
@@ -101,7 +102,18 @@ func run(t *testing.T, e *engine.Engine, name, text string, how engine.Start) (*
 	if err != nil {
 		return nil, err
 	}
-	return j, j.Wait()
+	return j, ended(t, j)
+}
+
+// ended waits for the end of a job.
+func ended(t *testing.T, j *engine.Job) error {
+	t.Helper()
+	select {
+	case <-j.Done():
+	case <-time.After(60 * time.Second):
+		t.Fatalf("the job does not end: %+v", j.Status())
+	}
+	return j.Wait()
 }
 
 // TestFinished is what happens to a job whose input was read to its end.

@@ -52,7 +52,7 @@ func TestGoldenSavepoint(t *testing.T) {
 			Vars: map[string]string{"ROWS": fmt.Sprint(rows), "DSN": pg.DSN, "PRE": pre}})
 		j, err := e.Run(ctx, load(t, e, "kept", kept), how)
 		if err == nil {
-			err = j.Wait()
+			err = ended(t, j)
 		}
 		if err != nil {
 			t.Fatal(rendered(err, kept))

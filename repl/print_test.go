@@ -97,7 +97,7 @@ func (f *feed) query(query, format string, terminal bool) (s *screen, stop func(
 // expect waits until the screen shows these lines; the order of groups is nobody's.
 func (f *feed) expect(s *screen, want string) {
 	f.t.Helper()
-	for end := time.Now().Add(15 * time.Second); sorted(s.shown(f.t)) != sorted(want); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(30 * time.Second); sorted(s.shown(f.t)) != sorted(want); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			f.t.Fatalf("the screen shows\n%s\nwant\n%s", s.shown(f.t), want)
 		}
@@ -106,7 +106,7 @@ func (f *feed) expect(s *screen, want string) {
 
 func eventually(t *testing.T, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(15 * time.Second); !ok(); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(30 * time.Second); !ok(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("it does not come")
 		}

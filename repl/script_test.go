@@ -108,9 +108,15 @@ func TestScriptRunsAsItComes(t *testing.T) {
 	e := open(t)
 	in, feed := io.Pipe()
 	answers, out := io.Pipe()
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error)
-	go func() { done <- Script(ctx, Options{Engine: e, Out: out, Err: io.Discard, Format: "csv"}, in) }()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() {
+		err := Script(ctx, Options{Engine: e, Out: out, Err: io.Discard, Format: "csv"}, in)
+		in.CloseWithError(err) // who feeds it and who reads it hear of its end
+		out.CloseWithError(err)
+		done <- err
+	}()
 	for _, c := range []struct{ line, want string }{{"SELECT 1 AS a;\n", "a\n1\n"}, {"SELECT\n 2\n AS b;\n", "b\n2\n"}} {
 		if _, err := io.WriteString(feed, c.line); err != nil {
 			t.Fatal(err)
