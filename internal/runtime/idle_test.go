@@ -31,8 +31,11 @@ func TestIdleIsCaughtUp(t *testing.T) {
 	f.splits[1] <- nil
 	c.Advance(1100 * time.Millisecond)
 	wantRows(t, "caught up", f.wait(t, "windows", 1), "x 2 0")
-	f.splits[1] <- away
-	time.Sleep(20 * time.Millisecond)
+	// More than are read ahead: when the last is taken the first has been heard.
+	for range 40 {
+		f.splits[1] <- away
+	}
+	eventually(t, "room in the split", func() bool { return len(f.splits[1]) == 0 })
 	f.splits[0] <- []string{row("x", 30, "10")}
 	f.wait(t, "rows", 4)
 	silence("behind again", 1)

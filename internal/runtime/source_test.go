@@ -137,14 +137,18 @@ func (f *feed) got(table string) []string {
 // wait waits until a table has n rows.
 func (f *feed) wait(t *testing.T, table string, n int) []string {
 	t.Helper()
-	for range 500 {
-		if r := f.got(table); len(r) >= n {
-			return r
+	eventually(t, fmt.Sprintf("%d rows in table %q", n, table), func() bool { return len(f.got(table)) >= n })
+	return f.got(table)
+}
+
+// eventually waits until ok.
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); !ok(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("no %s", what)
 		}
-		time.Sleep(2 * time.Millisecond)
 	}
-	t.Fatalf("table %q has %d rows, waiting for %d", table, len(f.got(table)), n)
-	return nil
 }
 
 func fn(t testing.TB, name string, args ...*expr.Expr) *expr.Expr {
@@ -199,7 +203,15 @@ func startFeed(t *testing.T, f *feed, p *plan.Plan) (*runtime.Job, *clock.Manual
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(j.Cancel)
+	// Who waits for a job that does not end is told so.
+	limit := time.AfterFunc(2*time.Minute, func() {
+		t.Errorf("the job does not end: %+v", j.Status())
+		j.Cancel()
+	})
+	t.Cleanup(func() {
+		limit.Stop()
+		j.Cancel()
+	})
 	return j, c
 }
 

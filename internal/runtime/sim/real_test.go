@@ -42,7 +42,7 @@ func real(t *testing.T, splits, n int) *world {
 func noLeaks(t *testing.T) {
 	before := goruntime.NumGoroutine()
 	t.Cleanup(func() {
-		for range 100 {
+		for range 1000 {
 			if goruntime.NumGoroutine() <= before {
 				return
 			}
@@ -59,6 +59,12 @@ func (w *world) start() *runtime.Job {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	// Who waits for a job that does not end is told so.
+	limit := time.AfterFunc(2*time.Minute, func() {
+		w.t.Errorf("the job does not end: %+v", j.Status())
+		j.Cancel()
+	})
+	w.t.Cleanup(func() { limit.Stop() })
 	return j
 }
 
@@ -169,7 +175,7 @@ func TestFaultsRestart(t *testing.T) {
 	w.cfg.Restart = runtime.Restart{Initial: time.Millisecond, Max: 2 * time.Millisecond}
 	w.table.Faults, w.table.Chunk = 10, 50
 	j := w.start()
-	time.Sleep(100 * time.Millisecond)
+	soon(t, "a restart", func() bool { return j.Status().Restarts > 0 })
 	w.table.mu.Lock()
 	w.table.Faults = 0
 	w.table.mu.Unlock()
@@ -177,9 +183,6 @@ func TestFaultsRestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.mustMatch()
-	if j.Status().Restarts == 0 {
-		t.Error("no restart")
-	}
 }
 
 func TestSavepoint(t *testing.T) {
@@ -385,7 +388,15 @@ func TestClockJump(t *testing.T) {
 	if _, err := checkpoint.NewAttempt(context.Background(), w.store, j.ID()); err != nil {
 		t.Fatal(err)
 	}
-	c.Advance(11 * time.Second)
+	soon(t, "the job ends", func() bool {
+		c.Advance(11 * time.Second)
+		select {
+		case <-j.Done():
+			return true
+		default:
+			return false
+		}
+	})
 	if err := j.Wait(); sqlerr.CodeOf(err) != sqlerr.CodeFenced {
 		t.Fatalf("got %v", err)
 	}
@@ -406,16 +417,20 @@ func TestStopWithTargetAway(t *testing.T) {
 	w.db.mu.Unlock()
 	done := make(chan error, 1)
 	go func() { done <- j.Stop(context.Background(), "") }()
+	soon(t, "the stop waits for the target", func() bool {
+		c.Advance(time.Millisecond)
+		return j.Status().Stall != ""
+	})
 	var err error
-	for range 1000 {
+	soon(t, "the stop ends", func() bool {
+		c.Advance(10 * time.Millisecond)
 		select {
 		case err = <-done:
-		case <-time.After(2 * time.Millisecond):
-			c.Advance(10 * time.Millisecond)
-			continue
+			return true
+		default:
+			return false
 		}
-		break
-	}
+	})
 	if err == nil || !strings.Contains(err.Error(), "stopped, commit of epoch") {
 		t.Fatalf("got %v", err)
 	}
