@@ -67,7 +67,7 @@ func onlySavepoint(path string) error {
 // OpenSavepoint opens the savepoint at path, which must exist, for reading.
 func OpenSavepoint(ctx context.Context, path string) (checkpoint.Store, *checkpoint.Manifest, error) {
 	if fi, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) || err == nil && !fi.IsDir() {
-		return nil, nil, sqlerr.New(sqlerr.CodeCheckpoint, 0, "there is no savepoint at %q", path)
+		return nil, nil, sqlerr.New(sqlerr.CodeCheckpoint, 0, "there is no savepoint at %q", path).WithHint("\"streamsql savepoint list\" and SHOW SAVEPOINTS list them.")
 	}
 	st, err := dirstore.OpenReadOnly(path)
 	if err != nil {

@@ -6,7 +6,7 @@
 --   streamsql run examples/publish.sql --nats nats://localhost:4222
 
 CREATE TABLE bid (
-  auction    BIGINT,
+  auction    BIGINT NOT NULL,
   bidder     BIGINT,
   price      BIGINT,
   channel    VARCHAR,

@@ -26,7 +26,7 @@ func Connector() connectors.Connector {
 			{Name: "schema", Aliases: []string{"schema-name", "schema.name"}, Type: connectors.OptString, Default: "public", Doc: "schema of the table"},
 			{Name: "table", Aliases: []string{"table-name", "table.name"}, Type: connectors.OptString, Doc: "name of the table; the declared name when left out"},
 			{Name: "mode", Type: connectors.OptEnum, Enum: []string{"upsert", "wal", "append", "2pc"},
-				Doc: "upsert (default with a PRIMARY KEY): by key; wal: kept in the checkpoint and applied after it, whole checkpoints visible; append: inserts, applied with the checkpoint; 2pc is not supported yet"},
+				Doc: "upsert (default with a PRIMARY KEY): by key; wal: kept in the checkpoint and applied after it, whole checkpoints visible; append (default without): inserts, applied with the checkpoint; 2pc is not supported yet"},
 			{Name: "batch.rows", Aliases: []string{"sink.buffer-flush.max-rows", "max_batch_rows"}, Type: connectors.OptInt, Default: "10000", Doc: "most rows in one statement"},
 			{Name: "auto.create", Type: connectors.OptBool, Default: "false", Doc: "create the table when it is missing"},
 			{Name: "fence.schema", Type: connectors.OptString, Default: "public", Doc: "schema of the tables streamsql_fence, streamsql_target and streamsql_letter"},
