@@ -278,15 +278,16 @@ type Identified interface {
 
 // Relinquisher is a Committer whose claim can be given up. The runtime calls it when a
 // job has ended well and every commit is confirmed: the fence stays, so that the job can
-// go on later, but another job may claim the targets without asking.
+// go on later, but another job may claim the targets without asking, and then this one
+// has to ask.
 type Relinquisher interface {
 	Relinquish(ctx context.Context) error
 }
 
-// Holder is a Committer whose fence covers more than one target: Holds reports whether
-// the committer's job was the last to claim the sink's own target.
+// Holder is a Committer whose fence covers more than one target: HeldBy is the job that
+// was the last to claim the sink's own target, "" when none has.
 type Holder interface {
-	Holds(ctx context.Context, s Sink) (bool, error)
+	HeldBy(ctx context.Context, s Sink) (job string, err error)
 }
 
 // Part is one sink's share of a commit: the tokens of its writers or the rows kept in

@@ -44,17 +44,17 @@ func (k *committer) Acquire(ctx context.Context, sinks []connectors.Sink, takeOv
 	})
 }
 
-// Holds reports whether the job was the last to claim the sink's table.
-func (k *committer) Holds(ctx context.Context, s connectors.Sink) (held bool, err error) {
+// HeldBy is the job that was the last to claim the sink's table.
+func (k *committer) HeldBy(ctx context.Context, s connectors.Sink) (job string, err error) {
 	x, ok := s.(*sink)
 	if !ok {
-		return false, sqlerr.Internalf("a sink of another connector in a PostgreSQL group")
+		return "", sqlerr.Internalf("a sink of another connector in a PostgreSQL group")
 	}
 	err = k.link.run(ctx, nil, func(ctx context.Context, c *sql.Conn) error {
-		held, err = k.s.fence.holds(ctx, c, k.job, x.target)
+		job, err = k.s.fence.heldBy(ctx, c, x.target)
 		return err
 	})
-	return held, err
+	return job, err
 }
 
 // Relinquish lets other jobs claim the tables; the fence row stays.

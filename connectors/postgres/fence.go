@@ -91,13 +91,13 @@ func (f fence) relinquish(ctx context.Context, c *sql.Conn, job string) error {
 	return nil
 }
 
-// holds reports whether the job was the last to claim t.
-func (f fence) holds(ctx context.Context, c *sql.Conn, job string, t *target) (held bool, err error) {
-	err = c.QueryRowContext(ctx, fmt.Sprintf(`SELECT EXISTS (SELECT FROM %s WHERE relation = $1 AND job = $2)`, f.targets()), t.oid, job).Scan(&held)
-	if err != nil {
-		return false, classify(err, "look up who claimed "+t.relation())
+// heldBy is the job that was the last to claim t, "" for none.
+func (f fence) heldBy(ctx context.Context, c *sql.Conn, t *target) (job string, err error) {
+	err = c.QueryRowContext(ctx, fmt.Sprintf(`SELECT job FROM %s WHERE relation = $1`, f.targets()), t.oid).Scan(&job)
+	if err != nil && err != sql.ErrNoRows {
+		return "", classify(err, "look up who claimed "+t.relation())
 	}
-	return held, nil
+	return job, nil
 }
 
 // hold opens a transaction, proves that attempt is still the newest, and sets the first

@@ -3,6 +3,7 @@ package runtime
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/streamsql/streamsql/checkpoint"
 	"github.com/streamsql/streamsql/connectors"
@@ -31,7 +32,10 @@ func (a *attempt) checkTargets(ctx context.Context) error {
 		if a.carry, err = a.carryOf(m); err != nil {
 			return err
 		}
-		if err := a.sameTargets(m); err != nil || a.carry == nil {
+		if err := a.sameTargets(m); err != nil {
+			return err
+		}
+		if err := a.stillHeld(ctx, m); err != nil || a.carry == nil {
 			return err
 		}
 		chain := []*checkpoint.Manifest{m}
@@ -121,18 +125,64 @@ func (a *attempt) keyed(group string) bool {
 	return true
 }
 
-// fenceOf reads what a target remembers of a job; a target that the job was not the last
-// to claim remembers nothing.
-func fenceOf(ctx context.Context, s connectors.Sink, job string) (f connectors.Fence, err error) {
+// stillHeld fails when another job has claimed a target since this one made its newest
+// checkpoint. This one would write again what the other wrote; and a target that
+// remembers one job only would forget the other's epoch by being claimed.
+func (a *attempt) stillHeld(ctx context.Context, newest *checkpoint.Manifest) error {
+	if newest.Finished && !a.cfg.Continue {
+		return nil
+	}
+	for _, s := range a.sinks {
+		if s.target.Group() == "" || !slices.ContainsFunc(newest.Sinks, func(was checkpoint.SinkState) bool { return isTarget(s.target, was) }) {
+			continue
+		}
+		owner, f, err := ownerOf(ctx, s.target, a.job)
+		if err != nil {
+			return err
+		}
+		if owner == "" || owner == a.job {
+			continue
+		}
+		e := sqlerr.New(sqlerr.CodeFenced, a.cfg.Plan.Nodes[s.node].Sink.Pos, "another job has taken %s over since checkpoint %d", named(s.target.Group(), identity(s.target)), newest.Epoch).
+			WithDetail("That job has the id %s.", owner)
+		if f.Job == a.job { // its epoch is remembered beside the other's
+			if !a.cfg.TakeOver {
+				return e.WithHint("Go on with that job. With --take-over this one goes on from its own checkpoint, and rows that the other wrote come again.")
+			}
+			continue
+		}
+		return e.WithHint("Go on with that job, or start this one with --fresh into an empty target.")
+	}
+	return nil
+}
+
+// ownerOf is the job that was the last to claim a target, "" for none, and the fence
+// that the target has.
+func ownerOf(ctx context.Context, s connectors.Sink, job string) (owner string, f connectors.Fence, err error) {
 	c, err := s.Committer(ctx, job, 0)
 	if err != nil {
-		return f, err
+		return "", f, err
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
-	if h, ok := c.(connectors.Holder); ok {
-		if held, err := h.Holds(ctx, s); err != nil || !held {
-			return f, err
-		}
+	if f, err = c.Fence(ctx); err != nil {
+		return "", f, err
 	}
-	return c.Fence(ctx)
+	if h, ok := c.(connectors.Holder); ok {
+		owner, err = h.HeldBy(ctx, s)
+		return owner, f, err
+	}
+	if f.Known {
+		owner = f.Job
+	}
+	return owner, f, nil
+}
+
+// fenceOf reads what a target remembers of a job; a target that the job was not the last
+// to claim remembers nothing.
+func fenceOf(ctx context.Context, s connectors.Sink, job string) (connectors.Fence, error) {
+	owner, f, err := ownerOf(ctx, s, job)
+	if err != nil || owner != job {
+		return connectors.Fence{}, err
+	}
+	return f, nil
 }
