@@ -3,6 +3,7 @@ package runtime
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 
 	"github.com/streamsql/streamsql/checkpoint"
@@ -152,6 +153,11 @@ func (d *driver) readManifest(ctx context.Context, act checkpoint.ReadManifest) 
 	if err == nil {
 		err = checkpoint.CheckAttempt(ctx, run.cfg.Store, run.job, run.n)
 	}
+	stall := ""
+	if err != nil {
+		stall = fmt.Sprintf("the store does not say whether checkpoint %d exists: %v", act.Epoch, err)
+	}
+	d.status.stalled(stall)
 	switch {
 	case sqlerr.CodeOf(err) == sqlerr.CodeFenced && err != nil:
 		d.put(checkpoint.AttemptSuperseded{})
