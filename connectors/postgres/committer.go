@@ -18,7 +18,7 @@ type committer struct {
 	job     string
 	attempt uint64
 	link    link
-	apply   map[*sink]*applier
+	apply   map[*sink][2]*applier
 }
 
 func (k *committer) Fence(ctx context.Context) (f connectors.Fence, err error) {
@@ -103,21 +103,26 @@ func (k *committer) applyPart(ctx context.Context, tx *transaction, id connector
 		return sqlerr.Internalf("a sink of another connector in a PostgreSQL commit")
 	}
 	if k.apply == nil {
-		k.apply = make(map[*sink]*applier)
+		k.apply = make(map[*sink][2]*applier)
 	}
-	a := k.apply[s]
-	if a == nil {
-		a = newApplier(s.target)
+	a, ok := k.apply[s]
+	if !ok {
+		a = [2]*applier{newApplier(s.target), newApplier(s.target)}
 		k.apply[s] = a
 	}
-	g := &gathering{a: a, tx: tx, part: p, size: s.rows}
+	g := &gathering{a: a[0], other: a[1], link: &k.link, tx: tx, part: p, size: s.rows}
 	g.keep = func(n int) (int, error) { return k.s.fence.keep(ctx, tx, id, p, n) }
 	g.renew()
 	defer func() { g.buf.Release() }()
-	if err := p.Rows(ctx, func(b *vec.Batch) error { return g.add(ctx, b) }); err != nil {
-		return err
+	err := p.Rows(ctx, func(b *vec.Batch) error { return g.add(ctx, b) })
+	if err == nil {
+		return g.settle(ctx, true)
 	}
-	return g.settle(ctx, true)
+	// A write that failed has broken the transaction, and with it what came after.
+	if first := g.sent(); first != nil {
+		return first
+	}
+	return err
 }
 
 // Kept implements connectors.Keeper.

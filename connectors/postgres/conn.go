@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/lib/pq"
@@ -89,9 +90,12 @@ func connector(dsn string) (*pq.Connector, error) {
 type link struct {
 	db   *sql.DB
 	conn *sql.Conn
+	busy sync.WaitGroup // what is under way on conn
 }
 
+// get waits until nothing is under way.
 func (l *link) get(ctx context.Context) (*sql.Conn, error) {
+	l.busy.Wait()
 	if l.conn != nil {
 		return l.conn, nil
 	}
@@ -105,6 +109,7 @@ func (l *link) get(ctx context.Context) (*sql.Conn, error) {
 
 // drop closes the connection for good: its state is unknown.
 func (l *link) drop() {
+	l.busy.Wait()
 	if l.conn == nil {
 		return
 	}

@@ -8,9 +8,12 @@ import (
 )
 
 // gathering is the rows of a part on their way into the table. Rows are reduced to the
-// net change of their keys for as long as that makes them few, and sent when it does not.
+// net change of their keys for as long as that makes them few, and sent when it does not:
+// by one of two appliers, while more are gathered with the other.
 type gathering struct {
 	a     *applier
+	other *applier
+	link  *link
 	tx    *transaction
 	part  connectors.Part
 	size  int // rows of a statement
@@ -19,6 +22,11 @@ type gathering struct {
 	keep  func(n int) (int, error)
 	kept  int // pieces of letters
 	sel   []int32
+
+	sending  *vec.Batch
+	out      []refusal // what became of sending, as err and panicked
+	err      error
+	panicked any
 }
 
 func (g *gathering) renew() { g.buf, g.clean = vec.NewBatch(g.a.t.types, g.size), 0 }
@@ -45,6 +53,9 @@ func (g *gathering) add(ctx context.Context, b *vec.Batch) error {
 func (g *gathering) settle(ctx context.Context, end bool) error {
 	out := g.a.screen(g.buf, g.clean)
 	if len(out) > 0 {
+		if err := g.sent(); err != nil {
+			return err
+		}
 		b := without(g.buf, out)
 		if err := g.refused(out); err != nil {
 			return err
@@ -59,12 +70,43 @@ func (g *gathering) settle(ctx context.Context, end bool) error {
 			return nil
 		}
 	}
-	out, err := g.a.write(ctx, g.tx, g.buf)
-	if err == nil {
-		err = g.refused(out)
+	if err := g.sent(); err != nil {
+		return err
 	}
-	g.buf.Release()
+	g.send(ctx)
+	if end {
+		return g.sent()
+	}
+	return nil
+}
+
+// send begins to write what was gathered.
+func (g *gathering) send(ctx context.Context) {
+	a, b := g.a, g.buf
+	g.sending = b
+	g.link.busy.Go(func() {
+		defer func() { g.panicked = recover() }()
+		g.out, g.err = a.write(ctx, g.tx, b)
+	})
+	g.a, g.other = g.other, a
 	g.renew()
+}
+
+// sent waits until that is written.
+func (g *gathering) sent() error {
+	g.link.busy.Wait()
+	if g.panicked != nil {
+		panic(g.panicked)
+	}
+	if g.sending == nil {
+		return nil
+	}
+	err := g.err
+	if err == nil {
+		err = g.refused(g.out)
+	}
+	g.sending.Release()
+	g.sending, g.out, g.err = nil, nil, nil
 	return err
 }
 

@@ -195,7 +195,7 @@ func TestRefusedInOrder(t *testing.T) {
 func TestRefusedAreKeptWithTheFence(t *testing.T) {
 	pg := pgtest.Start(t)
 	db := pg.Open(t)
-	mustExec(t, db, "CREATE TABLE t (k bigint PRIMARY KEY CHECK (k <> 2), v text)")
+	mustExec(t, db, "CREATE TABLE t (k bigint PRIMARY KEY CHECK (k <> 2 AND pg_sleep(.01)::text = ''), v text)")
 	s := open(t, config(pg.DSN, kv, []int{0}, "mode=wal", "batch.rows=2"))
 	var lose string
 	watch(t, s, func(stmt string, err error) error {
@@ -231,8 +231,10 @@ func TestRefusedAreKeptWithTheFence(t *testing.T) {
 	}
 	seen := -1
 	last := connectors.Part{Node: 4, Sink: s, Refused: fail, Rows: func(ctx context.Context, yield func(*vec.Batch) error) error {
+		// The question comes while rows are being written.
+		err := yield(batch("+5,f +6,g +7,h"))
 		seen = len(keptOf(1))
-		return nil
+		return err
 	}}
 	id := connectors.CommitID{Job: "job", Attempt: 1, Epoch: 1, Checksum: "x"}
 	for i, stmt := range []string{"RELEASE SAVEPOINT streamsql_batch", "COMMIT"} {
@@ -253,7 +255,7 @@ func TestRefusedAreKeptWithTheFence(t *testing.T) {
 	if got := keptOf(1); !slices.Equal(got, []string{"2", "2"}) {
 		t.Fatalf("kept %q", got)
 	}
-	want(t, pg, db, "SELECT k FROM t ORDER BY k", "1", "3", "4")
+	want(t, pg, db, "SELECT k FROM t ORDER BY k", "1", "3", "4", "5", "6", "7")
 	if err := k.Forget(ctx, 1, 3); err != nil || len(keptOf(1)) > 0 {
 		t.Fatalf("after Forget: %v, %q", err, keptOf(1))
 	}
