@@ -12,6 +12,7 @@ import (
 
 	"github.com/streamsql/streamsql/engine"
 	"github.com/streamsql/streamsql/internal/crashpoint"
+	"github.com/streamsql/streamsql/internal/heap"
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/parser"
 	"github.com/streamsql/streamsql/repl"
@@ -30,6 +31,7 @@ type usageError struct{ error }
 func main() { os.Exit(run()) }
 
 func run() int {
+	heap.Spare()
 	a := &app{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}
 	for _, check := range []func() error{parser.CheckEnvironment, crashpoint.Check} {
 		if err := check(); err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/streamsql/streamsql/connectors"
 	"github.com/streamsql/streamsql/connectors/format"
 	"github.com/streamsql/streamsql/engine"
+	"github.com/streamsql/streamsql/internal/heap"
 	"github.com/streamsql/streamsql/internal/vec"
 )
 
@@ -30,6 +31,7 @@ var (
 
 func main() {
 	flag.Parse()
+	heap.Spare() // as the program does
 	if err := run(flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
