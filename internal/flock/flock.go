@@ -12,3 +12,10 @@ func Lock(f *os.File) error { return lock(f) }
 
 // TryLock locks f until it is closed; ok is false when somebody else has locked it.
 func TryLock(f *os.File) (ok bool, err error) { return tryLock(f) }
+
+// Close gives up the lock of f and closes it. Closing alone leaves the lock for a moment
+// when the process is starting another, which has not yet closed what it was born with.
+func Close(f *os.File) error {
+	unlock(f)
+	return f.Close()
+}

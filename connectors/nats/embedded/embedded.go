@@ -55,13 +55,13 @@ func Start(dir string, o Options) (*Server, error) {
 	opts := o.server(dir)
 	srv, err := server.NewServer(opts)
 	if err != nil {
-		lock.Close()
+		_ = flock.Close(lock)
 		return nil, sqlerr.Externalf(sqlerr.CodeNotReady, err, "cannot start the embedded server in %q", dir)
 	}
 	go srv.Start()
 	if !srv.ReadyForConnections(readyIn) || !srv.JetStreamEnabled() {
 		srv.Shutdown()
-		lock.Close()
+		_ = flock.Close(lock)
 		return nil, sqlerr.Externalf(sqlerr.CodeNotReady, nil, "the embedded server in %q did not become ready", dir).
 			WithHint("Check that the directory can be written and the port %d is free.", opts.Port)
 	}
@@ -128,5 +128,5 @@ func (s *Server) URL() string { return s.srv.ClientURL() }
 func (s *Server) Shutdown() {
 	s.srv.Shutdown()
 	s.srv.WaitForShutdown()
-	s.lock.Close()
+	_ = flock.Close(s.lock)
 }
