@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -87,9 +88,29 @@ func readFile(path string, stdin io.Reader) (string, error) {
 // untilSignal gives a context that SIGINT or SIGTERM ends; a second signal ends the
 // program.
 func untilSignal(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop)
-	return ctx, stop
+	ctx, cancel := context.WithCancel(ctx)
+	// Room for two: the second may come before the first is taken.
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	over := make(chan struct{})
+	go func() {
+		for {
+			select {
+			case s := <-signals:
+				if ctx.Err() != nil {
+					os.Exit(128 + int(s.(syscall.Signal)))
+				}
+				cancel()
+			case <-over:
+				return
+			}
+		}
+	}()
+	return ctx, sync.OnceFunc(func() {
+		signal.Stop(signals)
+		close(over)
+		cancel()
+	})
 }
 
 func (a *app) run(ctx context.Context, paths []string, how engine.Start) error {
