@@ -17,7 +17,7 @@ import (
 // eventually waits until ok.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(60 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("no %s", what)
 		}
@@ -58,7 +58,7 @@ func (s *started) wait() result {
 	select {
 	case err := <-s.done:
 		return result{exitCode(s.t, err), s.out.String(), s.errs.String()}
-	case <-time.After(20 * time.Second):
+	case <-time.After(60 * time.Second):
 		_ = s.cmd.Process.Signal(syscall.SIGQUIT)
 		<-s.done
 		s.t.Fatalf("the program does not end\n%s", s.errs)
@@ -334,13 +334,13 @@ func TestSecondSignal(t *testing.T) {
 	if err := pg.StopImmediate(); err != nil {
 		t.Fatal(err)
 	}
-	p.write("in.json", `{"k":"a","v":1}`, `{"k":"a","v":1}`)
-	time.Sleep(1200 * time.Millisecond)
+	p.append("in.json", `{"k":"a","v":1}`)
+	eventually(t, "word that it waits", func() bool { return strings.Contains(s.errs.String(), `job "job" waits: `) })
 	if err := s.cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(200 * time.Millisecond)
-	if got := s.stop(os.Interrupt); got.code == 0 || !strings.Contains(got.err, `job "job" waits: `) || !strings.Contains(got.err, "a second Ctrl-C ends it at once") {
+	eventually(t, "word of the second signal", func() bool { return strings.Contains(s.errs.String(), "a second Ctrl-C ends it at once") })
+	if got := s.stop(os.Interrupt); got.code == 0 {
 		t.Errorf("%+v", got)
 	}
 }

@@ -109,7 +109,7 @@ func (p *place) command(stdin string, args ...string) (cmd *exec.Cmd, out, errs 
 func (p *place) run(stdin string, args ...string) result {
 	p.t.Helper()
 	cmd, out, errs := p.command(stdin, args...)
-	timer := time.AfterFunc(30*time.Second, func() { _ = cmd.Process.Signal(syscall.SIGQUIT) })
+	timer := time.AfterFunc(60*time.Second, func() { _ = cmd.Process.Signal(syscall.SIGQUIT) })
 	defer timer.Stop()
 	return result{exitCode(p.t, cmd.Run()), out.String(), errs.String()}
 }
