@@ -146,13 +146,7 @@ func TestServersDie(t *testing.T) {
 	file, data := w.file("job", w.bidTable()+j.sql), t.TempDir()
 	p := w.start(file, data)
 	ctx := context.Background()
-	for started := false; !started; {
-		if p.ended(20 * time.Millisecond) {
-			t.Fatalf("the job ended before an outage: %v\n%s", p.err, p.stderr.String())
-		}
-		var n int
-		started = w.db.QueryRow("SELECT count(*) FROM streamsql_fence WHERE epoch > 0").Scan(&n) == nil && n > 0
-	}
+	w.begun(p)
 	for range 3 {
 		if p.ended(100 * time.Millisecond) {
 			break
@@ -186,13 +180,7 @@ func TestStoppedProcessWakes(t *testing.T) {
 			w.exec(j.tables...)
 			file, data := w.file("job", w.bidTable()+j.sql), t.TempDir()
 			old := w.start(file, data)
-			for started := false; !started; {
-				if old.ended(10 * time.Millisecond) {
-					t.Fatalf("the job ended before it was stopped: %v\n%s", old.err, old.stderr.String())
-				}
-				var n int
-				started = w.db.QueryRow("SELECT count(*) FROM streamsql_fence WHERE epoch > 0").Scan(&n) == nil && n > 0
-			}
+			w.begun(old)
 			if err := old.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 				t.Fatal(err)
 			}

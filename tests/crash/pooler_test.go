@@ -23,7 +23,11 @@ func TestKilledBehindAPooler(t *testing.T) {
 				p := w.start(file, data)
 				if k%2 == 1 {
 					// A job that has made no checkpoint yet would not wait for the pooler.
+					end := time.Now().Add(60 * time.Second)
 					for n := 0; n == 0 && !p.ended(10*time.Millisecond); {
+						if time.Now().After(end) {
+							t.Fatalf("the job makes no checkpoint\n%s", p.stderr.String())
+						}
 						_ = w.db.QueryRow("SELECT count(*) FROM streamsql_fence WHERE epoch > 0").Scan(&n)
 					}
 					outages++

@@ -194,6 +194,26 @@ func (p *process) ended(d time.Duration) bool {
 	}
 }
 
+// begun waits for the first epoch of a job that has not ended.
+func (w *world) begun(p *process) {
+	w.t.Helper()
+	for end := time.Now().Add(60 * time.Second); ; {
+		if p.ended(10 * time.Millisecond) {
+			w.t.Fatalf("the job ended too early: %v\n%s", p.err, p.stderr.String())
+		}
+		var n int
+		err := w.db.QueryRow("SELECT count(*) FROM streamsql_fence WHERE epoch > 0").Scan(&n)
+		if err == nil && n > 0 {
+			return
+		}
+		if time.Now().After(end) {
+			_ = p.cmd.Process.Signal(syscall.SIGQUIT)
+			p.ended(5 * time.Second)
+			w.t.Fatalf("the job makes no checkpoint: %v\n%s", err, p.stderr.String())
+		}
+	}
+}
+
 // killedBySignal reports that the process died of SIGKILL.
 func (p *process) killedBySignal() bool {
 	var exit *exec.ExitError
