@@ -202,7 +202,7 @@ func classify(err error, act string) *sqlerr.Error {
 	case code == "25006":
 		// A standby, or a server that is being failed over: it will take writes again.
 		e.Class, e.Code, e.Retry = sqlerr.External, sqlerr.CodeNotReady, true
-	case code[:2] == "08", code[:2] == "53", code[:2] == "57", code[:2] == "40", code == "55P03", code == "55006":
+	case code[:2] == "08", code[:2] == "53", code[:2] == "57", code[:2] == "40", code == "55P03", code == "55006", code == "25P03":
 		e.Class, e.Retry = sqlerr.External, true
 	case code == "0A000" && pe.Routine == "RevalidateCachedQuery", code == "26000":
 		e.Class, e.Retry = sqlerr.External, true

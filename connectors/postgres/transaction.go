@@ -18,12 +18,16 @@ type transaction struct {
 // savepoint undoes what a try has written.
 const savepoint = "SAVEPOINT streamsql_rows"
 
+// begin opens a transaction that does not outlive a process that stands still: what it has
+// locked would keep the job's next attempt waiting for ever.
+const begin = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = '30s'"
+
 // transact runs do in a transaction, which do opens. Constraints that the database would
 // check at the end are checked with every statement when a first try ends with one of
 // them broken: so the row that breaks it is found.
 func transact(ctx context.Context, c *sql.Conn, do func(*transaction) error) error {
-	for _, begin := range []string{"BEGIN", "BEGIN; SET CONSTRAINTS ALL IMMEDIATE"} {
-		tx := &transaction{c: c, begin: begin}
+	for _, how := range []string{begin, begin + "; SET CONSTRAINTS ALL IMMEDIATE"} {
+		tx := &transaction{c: c, begin: how}
 		if err := do(tx); err != nil {
 			return err
 		}
