@@ -50,7 +50,7 @@ func (f fence) create(ctx context.Context, c *sql.Conn) error {
 
 // acquire makes attempt the job's newest and claims the tables for the job.
 func (f fence) acquire(ctx context.Context, c *sql.Conn, job string, attempt uint64, targets []*target, takeOver bool) error {
-	if _, err := c.ExecContext(ctx, "BEGIN"); err != nil {
+	if _, err := c.ExecContext(ctx, begin); err != nil {
 		return classify(err, "acquire the fence")
 	}
 	var have int64
