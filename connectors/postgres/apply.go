@@ -12,13 +12,12 @@ import (
 
 // applier writes batches into one table inside a transaction of its caller.
 type applier struct {
-	t       *target
-	put     string // INSERT of $1… arrays
-	del     string // DELETE by the key arrays; "" without key
-	folder  folder
-	scratch [][]byte
-	args    []any
-	look    []int // columns in which a row may be refused at sight
+	t      *target
+	put    string // INSERT of $1… arrays
+	del    string // DELETE by the key arrays; "" without key
+	folder folder
+	arrays [2][][]byte // memory of what is bound to del and put
+	look   []int       // columns in which a row may be refused at sight
 }
 
 func newApplier(t *target) *applier {
@@ -76,20 +75,20 @@ func (a *applier) apply(ctx context.Context, tx *transaction, b *vec.Batch) ([]r
 	if len(out) > 0 {
 		b = without(b, out)
 	}
-	more, err := a.write(ctx, tx, b)
+	net, err := a.net(b)
+	if err != nil {
+		return out, err
+	}
+	more, err := a.write(ctx, tx, b, net, a.bind(b, net))
 	return append(out, more...), err
 }
 
-// write is apply for rows that were screened.
-func (a *applier) write(ctx context.Context, tx *transaction, b *vec.Batch) ([]refusal, error) {
-	if b.N == 0 {
+// write writes the net change of rows that were screened, as it was bound.
+func (a *applier) write(ctx context.Context, tx *transaction, b *vec.Batch, net change, all []statement) ([]refusal, error) {
+	if len(all) == 0 {
 		return nil, nil
 	}
-	net, err := a.net(b)
-	if err != nil {
-		return nil, err
-	}
-	err = tx.try(ctx, func() error { return a.exec(ctx, tx.c, b, net) })
+	err := tx.try(ctx, func() error { return exec(ctx, tx.c, all) })
 	if !refusesData(err) {
 		return nil, err
 	}
@@ -127,39 +126,45 @@ func (a *applier) net(b *vec.Batch) (change, error) {
 	return change{puts: span(0, b.N)}, nil
 }
 
-// exec writes a change: deletes, then the others.
-func (a *applier) exec(ctx context.Context, c *sql.Conn, b *vec.Batch, x change) error {
+// statement is one with its values, which stay good until the applier binds again.
+type statement struct {
+	act, text string
+	args      []any
+}
+
+// bind makes the statements of a change: deletes, then the others.
+func (a *applier) bind(b *vec.Batch, x change) (all []statement) {
 	if len(x.dels) > 0 {
-		if err := a.send(ctx, c, a.del, b, a.t.key, x.dels); err != nil {
-			return classify(err, "delete from "+a.t.relation())
+		cols := make([]*vec.Vector, len(a.t.key))
+		for k, i := range a.t.key {
+			cols[k] = b.Cols[i]
 		}
+		all = append(all, statement{"delete from " + a.t.relation(), a.del, bindRows(&a.arrays[0], cols, x.dels)})
 	}
 	if len(x.puts) > 0 {
-		if err := a.send(ctx, c, a.put, b, nil, x.puts); err != nil {
-			return classify(err, "write to "+a.t.relation())
+		all = append(all, statement{"write to " + a.t.relation(), a.put, bindRows(&a.arrays[1], b.Cols, x.puts)})
+	}
+	return all
+}
+
+// bindRows makes one array per column.
+func bindRows(arrays *[][]byte, cols []*vec.Vector, rows []int32) []any {
+	if *arrays == nil {
+		*arrays = make([][]byte, len(cols))
+	}
+	args := make([]any, len(cols))
+	for k, c := range cols {
+		(*arrays)[k] = appendArray((*arrays)[k][:0], c, rows)
+		args[k] = (*arrays)[k]
+	}
+	return args
+}
+
+func exec(ctx context.Context, c *sql.Conn, all []statement) error {
+	for _, s := range all {
+		if _, err := c.ExecContext(ctx, s.text, s.args...); err != nil {
+			return classify(err, s.act)
 		}
 	}
 	return nil
-}
-
-// send binds one array per column (all columns when cols is nil) and runs stmt.
-func (a *applier) send(ctx context.Context, c *sql.Conn, stmt string, b *vec.Batch, cols []int, rows []int32) error {
-	n := len(b.Cols)
-	if cols != nil {
-		n = len(cols)
-	}
-	for len(a.scratch) < n {
-		a.scratch = append(a.scratch, nil)
-	}
-	a.args = a.args[:0]
-	for k := range n {
-		i := k
-		if cols != nil {
-			i = cols[k]
-		}
-		a.scratch[k] = appendArray(a.scratch[k][:0], b.Cols[i], rows)
-		a.args = append(a.args, a.scratch[k])
-	}
-	_, err := c.ExecContext(ctx, stmt, a.args...)
-	return err
 }

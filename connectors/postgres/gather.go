@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/streamsql/streamsql/connectors"
@@ -70,26 +71,28 @@ func (g *gathering) settle(ctx context.Context, end bool) error {
 			return nil
 		}
 	}
-	if err := g.sent(); err != nil {
+	if err := g.send(ctx); err != nil || !end {
 		return err
 	}
-	g.send(ctx)
-	if end {
-		return g.sent()
-	}
-	return nil
+	return g.sent()
 }
 
-// send begins to write what was gathered.
-func (g *gathering) send(ctx context.Context) {
+// send begins to write what was gathered, when what was sent before is written.
+func (g *gathering) send(ctx context.Context) error {
 	a, b := g.a, g.buf
+	net, err := a.net(b)
+	all := a.bind(b, net)
+	if first := g.sent(); first != nil || err != nil {
+		return cmp.Or(first, err)
+	}
 	g.sending = b
 	g.link.busy.Go(func() {
 		defer func() { g.panicked = recover() }()
-		g.out, g.err = a.write(ctx, g.tx, b)
+		g.out, g.err = a.write(ctx, g.tx, b, net, all)
 	})
 	g.a, g.other = g.other, a
 	g.renew()
+	return nil
 }
 
 // sent waits until that is written.

@@ -44,7 +44,7 @@ func (a *applier) takeApart(ctx context.Context, tx *transaction, b *vec.Batch, 
 	tx.marked, tx.unused = false, false
 	var out []refusal
 	err := a.split(net.len(), why, func(i, j int) error {
-		return tx.try(ctx, func() error { return a.exec(ctx, tx.c, b, net.part(i, j)) })
+		return tx.try(ctx, func() error { return exec(ctx, tx.c, a.bind(b, net.part(i, j))) })
 	}, func(i int, cause *sqlerr.Error) {
 		out = append(out, refusal{b, net.row(i), cause})
 	}, len(a.t.key) > 0)
@@ -76,7 +76,7 @@ func (a *applier) inOrder(ctx context.Context, tx *transaction, b *vec.Batch, wh
 			defer piece.Release()
 		}
 		dels, puts := run.fold(piece)
-		return tx.try(ctx, func() error { return a.exec(ctx, tx.c, piece, change{dels, puts}) })
+		return tx.try(ctx, func() error { return exec(ctx, tx.c, a.bind(piece, change{dels, puts})) })
 	}, func(i int, cause *sqlerr.Error) { out = append(out, refusal{b, rows[i], cause}) }, false)
 	return out, err
 }
