@@ -279,7 +279,8 @@ type Identified interface {
 // Relinquisher is a Committer whose claim can be given up. The runtime calls it when a
 // job has ended well and every commit is confirmed: the fence stays, so that the job can
 // go on later, but another job may claim the targets without asking, and then this one
-// has to ask.
+// has to ask. It is also called when a start was refused: a target of which nothing was
+// committed goes back to the job that Acquire claimed it from.
 type Relinquisher interface {
 	Relinquish(ctx context.Context) error
 }

@@ -13,9 +13,12 @@ import (
 )
 
 // TestStartAfterFork: a job whose savepoint was started elsewhere does not write again
-// what that one has written, and does not take its target away by trying.
+// what that one has written, and does not take its target away by trying; nor does a job
+// that is refused after it has claimed the target.
 func TestStartAfterFork(t *testing.T) {
-	const input = "CREATE TABLE i (v BIGINT) WITH (connector = 'file', path = '${IN}', format = 'json', follow = 'true');\n"
+	const input = `CREATE TABLE i (v BIGINT) WITH (connector = 'file', path = '${IN}', format = 'json', follow = 'true');
+CREATE TABLE state (v BIGINT, n BIGINT) WITH (connector = 'blackhole');
+`
 	ctx := context.Background()
 	pg := pgtest.Start(t)
 	db := pg.Open(t)
@@ -25,10 +28,10 @@ func TestStartAfterFork(t *testing.T) {
 		hint string
 	}{
 		"table": {
-			input + "CREATE TABLE o (v BIGINT) WITH (connector = 'postgres', url = '${DSN}', mode = 'append', 'auto.create' = 'true'); INSERT INTO o SELECT v FROM i",
+			input + "CREATE TABLE o (v BIGINT) WITH (connector = 'postgres', url = '${DSN}', mode = 'append', 'auto.create' = 'true'); INSERT INTO o SELECT v FROM i; INSERT INTO state SELECT v, COUNT(*) FROM i GROUP BY v",
 			func(string) string { return count(db) }, "With --take-over"},
 		"directory": {
-			input + "CREATE TABLE o (v BIGINT) WITH (connector = 'file', path = '${OUT}', format = 'csv'); INSERT INTO o SELECT v FROM i",
+			input + "CREATE TABLE o (v BIGINT) WITH (connector = 'file', path = '${OUT}', format = 'csv'); INSERT INTO o SELECT v FROM i; INSERT INTO state SELECT v, COUNT(*) FROM i GROUP BY v",
 			func(dir string) string { return lines(t, filepath.Join(dir, "out")) }, "Go on with that job"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -61,7 +64,13 @@ func TestStartAfterFork(t *testing.T) {
 			if e := sqlerr.As(err); e == nil || e.Code != sqlerr.CodeFenced || !strings.Contains(e.Msg, "another job has taken") || !strings.Contains(e.Hint, c.hint) {
 				t.Fatalf("the job from before the fork gives %+v", e)
 			}
-			step(fork, engine.Start{}, `{"v":4}`, "1 2 3 4", "")
+			sp = filepath.Join(dir, "later")
+			step(fork, engine.Start{}, `{"v":4}`, "1 2 3 4", sp)
+			damaged := engine.Start{FromSavepoint: damagedCopy(t, sp), TakeOver: true}
+			if _, err := old.Run(ctx, load(t, old, "other", c.text), damaged); sqlerr.CodeOf(err) != sqlerr.CodeCheckpoint {
+				t.Fatalf("a damaged savepoint gives %v", err)
+			}
+			step(fork, engine.Start{}, `{"v":5}`, "1 2 3 4 5", "")
 		})
 	}
 }

@@ -39,6 +39,8 @@ type committer struct {
 	// swept: no sealed file of an earlier attempt is left. One whose epoch is behind the
 	// fence was never decided, one before it may be of an epoch that is still to commit.
 	swept bool
+	// before is what Acquire replaced of another job.
+	before fence
 }
 
 // Committer implements connectors.Sink.
@@ -130,7 +132,7 @@ func (c *committer) Acquire(_ context.Context, _ []connectors.Sink, takeOver boo
 			return c.fenced()
 		}
 		if old := f.Job; old != c.job {
-			f = fence{}
+			c.before, f = f, fence{}
 			if _, err := c.sweep(old, func(hidden) bool { return true }); err != nil {
 				return err
 			}
@@ -144,11 +146,15 @@ func (c *committer) Acquire(_ context.Context, _ []connectors.Sink, takeOver boo
 	})
 }
 
-// Relinquish implements connectors.Relinquisher.
+// Relinquish implements connectors.Relinquisher. Of another job that was not free the
+// files that waited for their commit are gone, which its next start finds out.
 func (c *committer) Relinquish(context.Context) error {
 	return c.locked(func(f fence) error {
 		if f.Job != c.job || f.Attempt != c.attempt {
 			return c.fenced()
+		}
+		if f.Epoch == 0 && c.before.Job != "" {
+			return c.write(c.before)
 		}
 		f.Free = true
 		return c.write(f)

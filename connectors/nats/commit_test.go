@@ -166,6 +166,12 @@ func TestRelinquish(t *testing.T) {
 	must(t, again.commit(2))
 	must(t, again.Relinquish(context.Background()))
 	must(t, again.Relinquish(context.Background()))
+	// One that has committed nothing gives back what it found.
+	refused := b.acquired(t, "refused", 1)
+	must(t, refused.Relinquish(context.Background()))
+	if f := fence(t, b.committer(t, "j1", 3)); f.Job != "j1" || f.Epoch != 2 || f.Checksum != "sum2" {
+		t.Fatalf("fence %+v", f)
+	}
 	second := b.acquired(t, "j2", 1)
 	must(t, second.commit(1))
 	mustCode(t, again.commit(3), sqlerr.CodeFenced)

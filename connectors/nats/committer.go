@@ -32,6 +32,8 @@ type committer struct {
 	ttl   bool   // the stream lets single messages live for ever
 	limit int    // messages of a batch
 
+	before *marker // of another job, as Acquire replaced it
+
 	// point is called at named places, for tests that stop there.
 	point func(name string) error
 }
@@ -79,7 +81,7 @@ func (c *committer) Acquire(ctx context.Context, _ []connectors.Sink, takeOver b
 		if err := c.refresh(ctx); err != nil {
 			return err
 		}
-		claim := marker{Job: c.job, Attempt: c.attempt, Claim: true}
+		claim, before := marker{Job: c.job, Attempt: c.attempt, Claim: true}, c.m
 		switch {
 		case c.seq == 0:
 		case c.m.Job != c.job && !takeOver && !c.m.Released:
@@ -94,10 +96,14 @@ func (c *committer) Acquire(ctx context.Context, _ []connectors.Sink, takeOver b
 			claim = c.m
 			claim.Attempt, claim.Claim, claim.Released = c.attempt, true, false
 		}
+		other := c.seq > 0 && before.Job != c.job
 		err := c.publish(ctx, claim)
 		var api *jetstream.APIError
 		switch {
 		case err == nil:
+			if other {
+				c.before = &before
+			}
 			return nil
 		case errors.As(err, &api) && wrongLast(api):
 			// Somebody else has moved the marker: look again.
@@ -108,7 +114,7 @@ func (c *committer) Acquire(ctx context.Context, _ []connectors.Sink, takeOver b
 }
 
 // Relinquish implements connectors.Relinquisher: the marker stays, and another job may
-// replace it.
+// replace it; one that has committed nothing makes room for the marker it replaced.
 func (c *committer) Relinquish(ctx context.Context) error {
 	if err := c.refresh(ctx); err != nil {
 		return err
@@ -118,6 +124,9 @@ func (c *committer) Relinquish(ctx context.Context) error {
 	}
 	m := c.m
 	m.Released = true
+	if m.Epoch == 0 && m.Partial == nil && c.before != nil {
+		m = *c.before
+	}
 	if err := c.publish(ctx, m); err != nil {
 		return c.failed(err)
 	}

@@ -19,6 +19,7 @@ type committer struct {
 	attempt uint64
 	link    link
 	apply   map[*sink][2]*applier
+	before  map[int64]claim // of other jobs, as Acquire replaced them
 }
 
 func (k *committer) Fence(ctx context.Context) (f connectors.Fence, err error) {
@@ -39,8 +40,11 @@ func (k *committer) Acquire(ctx context.Context, sinks []connectors.Sink, takeOv
 		targets = append(targets, s.target)
 	}
 	slices.SortFunc(targets, func(a, b *target) int { return int(a.oid - b.oid) })
+	if k.before == nil {
+		k.before = make(map[int64]claim)
+	}
 	return k.link.run(ctx, nil, func(ctx context.Context, c *sql.Conn) error {
-		return k.s.fence.acquire(ctx, c, k.job, k.attempt, targets, takeOver)
+		return k.s.fence.acquire(ctx, c, k.job, k.attempt, targets, takeOver, k.before)
 	})
 }
 
@@ -57,13 +61,14 @@ func (k *committer) HeldBy(ctx context.Context, s connectors.Sink) (job string, 
 	return job, err
 }
 
-// Relinquish lets other jobs claim the tables; the fence row stays.
+// Relinquish lets other jobs claim the tables; the fence row stays. When the job has
+// committed nothing the tables go back to those that had them.
 func (k *committer) Relinquish(ctx context.Context) error {
 	c, err := k.link.get(ctx)
 	if err != nil {
 		return err
 	}
-	return k.s.fence.relinquish(ctx, c, k.job)
+	return k.s.fence.relinquish(ctx, c, k.job, k.before)
 }
 
 // Commit makes one try; an error with Retry may have committed, and the fence tells

@@ -48,8 +48,15 @@ func (f fence) create(ctx context.Context, c *sql.Conn) error {
 	return e
 }
 
-// acquire makes attempt the job's newest and claims the tables for the job.
-func (f fence) acquire(ctx context.Context, c *sql.Conn, job string, attempt uint64, targets []*target, takeOver bool) error {
+// claim is a job's claim to a table.
+type claim struct {
+	job      string
+	released bool
+}
+
+// acquire makes attempt the job's newest and claims the tables for the job. The claims of
+// other jobs that it replaces are put into before.
+func (f fence) acquire(ctx context.Context, c *sql.Conn, job string, attempt uint64, targets []*target, takeOver bool, before map[int64]claim) error {
 	if _, err := c.ExecContext(ctx, begin); err != nil {
 		return classify(err, "acquire the fence")
 	}
@@ -64,8 +71,16 @@ func (f fence) acquire(ctx context.Context, c *sql.Conn, job string, attempt uin
 		return fenced(job, attempt, have)
 	}
 	for _, t := range targets {
+		var was claim
+		err := c.QueryRowContext(ctx, fmt.Sprintf(`SELECT job, released FROM %s WHERE relation = $1 FOR UPDATE`, f.targets()), t.oid).Scan(&was.job, &was.released)
+		if err != nil && err != sql.ErrNoRows {
+			return classify(err, "claim table "+t.relation())
+		}
+		if err == nil && was.job != job {
+			before[t.oid] = was
+		}
 		var owner string
-		err := c.QueryRowContext(ctx, fmt.Sprintf(`INSERT INTO %s AS f (relation, job) VALUES ($1, $2)
+		err = c.QueryRowContext(ctx, fmt.Sprintf(`INSERT INTO %s AS f (relation, job) VALUES ($1, $2)
 			ON CONFLICT (relation) DO UPDATE SET job = CASE WHEN $3 OR f.released THEN excluded.job ELSE f.job END,
 				released = false
 			RETURNING job`, f.targets()), t.oid, job, takeOver).Scan(&owner)
@@ -83,8 +98,16 @@ func (f fence) acquire(ctx context.Context, c *sql.Conn, job string, attempt uin
 	return nil
 }
 
-// relinquish marks the job's tables as free for others.
-func (f fence) relinquish(ctx context.Context, c *sql.Conn, job string) error {
+// relinquish marks the job's tables as free for others. Those that before names go back
+// when nothing was committed.
+func (f fence) relinquish(ctx context.Context, c *sql.Conn, job string, before map[int64]claim) error {
+	for oid, was := range before {
+		_, err := c.ExecContext(ctx, fmt.Sprintf(`UPDATE %s SET job = $3, released = $4 WHERE relation = $1 AND job = $2
+			AND NOT EXISTS (SELECT FROM %s WHERE job = $2 AND epoch > 0)`, f.targets(), f.jobs()), oid, job, was.job, was.released)
+		if err != nil {
+			return classify(err, "give table back to job "+was.job)
+		}
+	}
 	if _, err := c.ExecContext(ctx, fmt.Sprintf(`UPDATE %s SET released = true WHERE job = $1`, f.targets()), job); err != nil {
 		return classify(err, "give up the claim to the tables")
 	}
