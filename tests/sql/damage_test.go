@@ -126,8 +126,12 @@ func (w *damage) run() (what string, err error) {
 	w.feed.reset(rows, 3)
 	savepoint := w.rng.IntN(5) == 0
 	for k := range 2 {
-		w.feed.allow(rows * (k + 1) / 4)
+		limit := rows * (k + 1) / 4
+		w.feed.allow(limit - 3)
 		err := w.attempt(engine.Start{}, time.Duration(20+w.rng.IntN(30))*time.Millisecond, func(_ *engine.Engine, j *engine.Job) error {
+			if err := w.checkpoints(j, limit, 3); err != nil {
+				return err
+			}
 			if savepoint && k == 1 {
 				return j.Stop(context.Background(), filepath.Join(w.dir, "sp"))
 			}
@@ -149,6 +153,24 @@ func (w *damage) run() (what string, err error) {
 		return w.savepoint()
 	}
 	return w.dataDir()
+}
+
+// checkpoints lets the last n rows up to limit come one by one, each with a checkpoint: so
+// old ones go, however slow the machine is.
+func (w *damage) checkpoints(j *engine.Job, limit, n int) error {
+	for i := limit - n + 1; i <= limit; i++ {
+		before := j.Status().Checkpoints
+		w.feed.allow(i)
+		for end := time.Now().Add(time.Minute); j.Status().Checkpoints == before; time.Sleep(time.Millisecond) {
+			if !j.Running() {
+				return fmt.Errorf("the job has ended: %w", j.Wait())
+			}
+			if time.Now().After(end) {
+				return fmt.Errorf("no checkpoint of row %d: %+v", i, j.Status())
+			}
+		}
+	}
+	return nil
 }
 
 // flip flips a bit of one of the files, all kinds of objects being as likely.
