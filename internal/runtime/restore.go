@@ -30,8 +30,12 @@ func (a *attempt) recover(ctx context.Context) error {
 		if err == nil {
 			return a.loadKept(ctx, live[:i])
 		}
-		if sqlerr.CodeOf(err) != sqlerr.CodeCheckpoint && !errors.Is(err, checkpoint.ErrNotFound) || a.fencedAt(live[i]) {
+		if sqlerr.CodeOf(err) != sqlerr.CodeCheckpoint && !errors.Is(err, checkpoint.ErrNotFound) {
 			return err
+		}
+		if a.fencedAt(live[i]) {
+			return &sqlerr.Error{Class: sqlerr.External, Code: sqlerr.CodeCheckpoint, Msg: err.Error(),
+				Hint: "The targets show that checkpoint, so that no older one takes its place. Put the file back, or start with --fresh from a savepoint or into empty targets."}
 		}
 		a.cfg.Logger.Error("checkpoint is damaged, the one before is taken", "job", a.cfg.Name, "epoch", live[i], "error", err)
 		if err := checkpoint.Discard(ctx, a.cfg.Store, a.job, live[i]); err != nil {

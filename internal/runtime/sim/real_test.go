@@ -368,7 +368,7 @@ func TestRestoreMatrix(t *testing.T) {
 		w, names := setup(t)
 		w.store.Damage(names[len(names)-1])
 		_, err := runtime.Start(ctx, w.cfg)
-		if sqlerr.CodeOf(err) != sqlerr.CodeCheckpoint {
+		if sqlerr.CodeOf(err) != sqlerr.CodeCheckpoint || !strings.Contains(sqlerr.As(err).Hint, "no older one takes its place") {
 			t.Fatalf("got %v", err)
 		}
 	})
