@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"slices"
+	"time"
 
 	"github.com/streamsql/streamsql/connectors"
 	"github.com/streamsql/streamsql/internal/sqlerr"
@@ -115,7 +116,7 @@ func (k *committer) applyPart(ctx context.Context, tx *transaction, id connector
 		a = [2]*applier{newApplier(s.target), newApplier(s.target)}
 		k.apply[s] = a
 	}
-	g := &gathering{a: a[0], other: a[1], link: &k.link, tx: tx, part: p, size: s.rows}
+	g := &gathering{a: a[0], other: a[1], link: &k.link, tx: tx, part: p, size: s.rows, last: time.Now()}
 	g.keep = func(n int) (int, error) { return k.s.fence.keep(ctx, tx, id, p, n) }
 	g.renew()
 	defer func() { g.buf.Release() }()

@@ -3,6 +3,7 @@ package postgres
 import (
 	"cmp"
 	"context"
+	"time"
 
 	"github.com/streamsql/streamsql/connectors"
 	"github.com/streamsql/streamsql/internal/vec"
@@ -25,10 +26,14 @@ type gathering struct {
 	sel   []int32
 
 	sending  *vec.Batch
+	last     time.Time // when something was sent
 	out      []refusal // what became of sending, as err and panicked
 	err      error
 	panicked any
 }
+
+// sendEvery is how long rows may gather: the server ends a transaction that stands still.
+const sendEvery = 10 * time.Second
 
 func (g *gathering) renew() { g.buf, g.clean = vec.NewBatch(g.a.t.types, g.size), 0 }
 
@@ -64,7 +69,7 @@ func (g *gathering) settle(ctx context.Context, end bool) error {
 		g.buf.Release()
 		g.buf = b
 	}
-	if !end && g.a.t.onlyKey {
+	if !end && g.a.t.onlyKey && time.Since(g.last) < sendEvery {
 		if b := g.a.folder.compact(g.buf); b != nil {
 			g.buf.Release()
 			g.buf, g.clean = b, b.N
@@ -85,7 +90,7 @@ func (g *gathering) send(ctx context.Context) error {
 	if first := g.sent(); first != nil || err != nil {
 		return cmp.Or(first, err)
 	}
-	g.sending = b
+	g.sending, g.last = b, time.Now()
 	g.link.busy.Go(func() {
 		defer func() { g.panicked = recover() }()
 		g.out, g.err = a.write(ctx, g.tx, b, net, all)
