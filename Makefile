@@ -5,6 +5,8 @@ BUILD   := build
 BIN     := $(BUILD)/streamsql
 TAGS    := streamsqltest
 PKGS    := ./...
+# of one package's tests, on a slow machine
+LIMIT   := 30m
 
 .PHONY: help build demo demo-postgres test test-full race lint golden fuzz bench docs postgres pgbouncer clean
 
@@ -29,13 +31,13 @@ pgbouncer:
 	@sh scripts/pgbouncer.sh >/dev/null
 
 test: postgres pgbouncer ## every test, with real PostgreSQL and NATS servers
-	$(GO) test -tags $(TAGS) $(PKGS)
+	$(GO) test -timeout $(LIMIT) -tags $(TAGS) $(PKGS)
 
 test-full: postgres ## the random tests, for an hour or so
 	sh scripts/testfull.sh
 
 race: postgres pgbouncer ## the tests under the race detector; those of tests/crash run another process
-	$(GO) test -race -tags $(TAGS) $$($(GO) list $(PKGS) | grep -v /tests/crash)
+	$(GO) test -race -timeout $(LIMIT) -tags $(TAGS) $$($(GO) list $(PKGS) | grep -v /tests/crash)
 
 lint: ## gofmt, go vet, staticcheck, the program for other systems
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); exit 1; }

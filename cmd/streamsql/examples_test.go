@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lib/pq"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -42,7 +41,7 @@ func TestExamples(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	in, err := tx.Prepare(pq.CopyIn("messages", "bid"))
+	in, err := tx.Prepare("COPY messages (bid) FROM STDIN")
 	if err != nil {
 		t.Fatal(err)
 	}
