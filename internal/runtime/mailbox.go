@@ -52,7 +52,7 @@ type port struct {
 	count atomic.Int32 // n, for looking without the lock
 }
 
-// control is a message to a task from the driver.
+// control is a message to a task from the driver, or from who asks for the status.
 type control struct {
 	kind    controlKind
 	epoch   stream.Epoch

@@ -116,7 +116,7 @@ func (t *sinkTask) step(ctx context.Context) (progress, done bool, err error) {
 	return progress, false, nil
 }
 
-// controlled is what a message of the driver means for a sink besides.
+// controlled is what a control message means for a sink besides.
 func (t *sinkTask) controlled(c control) {
 	switch c.kind {
 	case ctlAbort:

@@ -94,7 +94,7 @@ func (t *sourceTask) allEnded() bool {
 	return true
 }
 
-// controlled is what a message of the driver means for a source besides.
+// controlled is what a control message means for a source besides.
 func (t *sourceTask) controlled(c control) {
 	switch c.kind {
 	case ctlSendEnd:

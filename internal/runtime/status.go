@@ -35,8 +35,8 @@ type Status struct {
 	Uptime   time.Duration
 }
 
-// Memory is what the rows that a job holds take, in bytes. State and Kept are as of the
-// Status before, or older while a task waits for its target.
+// Memory is what the rows that a job holds take, in bytes. State and Kept are as of an
+// earlier Status.
 type Memory struct {
 	Ports    int64 // batches between tasks
 	State    int64 // keyed state, its indexes, and the old versions that snapshots hold

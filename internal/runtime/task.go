@@ -51,6 +51,8 @@ type task struct {
 	ticks    atomic.Bool  // wake it with every tick
 	pause    atomic.Int64 // longest freeze, in nanoseconds; for Status alone
 	asked    atomic.Bool  // a ctlMeasure is on its way
+
+	remeasure time.Time // no measure of the memory before
 }
 
 // inPort is what a task knows of a port of its mailbox.
@@ -138,7 +140,7 @@ func (t *task) pending() bool {
 	return false
 }
 
-// control handles the messages of the driver; more, if any, does with each what the kind
+// control handles the control messages; more, if any, does with each what the kind
 // of task needs besides.
 func (t *task) control(more func(control)) bool {
 	cs := t.box.controls()
