@@ -166,8 +166,9 @@ type Reserver interface {
 	// start is accepted in every other way; a start that is refused leaves no trace.
 	Reserve(ctx context.Context) error
 	// Finish releases all up to pos, where a bounded split has ended for good, and
-	// removes what was kept. It is idempotent, and needs no open Reader: a start that
-	// finds the job finished calls it again.
+	// removes what was kept. The runtime calls it in place of Release once every retained
+	// checkpoint has the split ended, or the job has finished. It is idempotent, also where
+	// a process died in the midst of it, and needs no open Reader.
 	Finish(ctx context.Context, split Split, pos Position) error
 }
 

@@ -5,27 +5,37 @@ import (
 	"errors"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/streamsql/streamsql/internal/sqlerr"
 )
 
 // drainBatch is how many messages are acknowledged at once at the end of a job.
 const drainBatch = 64
 
-// finish acknowledges what is left up to a sequence and removes the consumer. Messages
-// behind it go back into a work queue.
-func (d *durable) finish(ctx context.Context, to uint64) error {
+// finish acknowledges what is left up to the position at and removes the consumer.
+// Messages behind it go back into a work queue.
+func (d *durable) finish(ctx context.Context, at position) error {
 	if d.query() {
 		return nil
 	}
 	for more := true; more; {
 		all, err := d.list(ctx)
+		if err != nil {
+			return err
+		}
 		own := find(all, d.base)
-		if err != nil || len(own.names) == 0 || own.attempt > d.owner.Attempt {
+		if own.attempt > d.owner.Attempt {
+			return nil
+		}
+		if len(own.names) == 0 {
+			if left, err := d.left(ctx, at); err != nil || !left {
+				return err
+			}
+		}
+		if err := d.renew(ctx, own, at.through()); err != nil {
 			return err
 		}
-		if err := d.renew(ctx, own, to); err != nil {
-			return err
-		}
-		if more, err = d.drain(ctx, to); err != nil {
+		if more, err = d.drain(ctx, at.through()); err != nil {
 			return err
 		}
 	}
@@ -33,6 +43,26 @@ func (d *durable) finish(ctx context.Context, to uint64) error {
 		return err
 	}
 	return d.remove(ctx, d.name)
+}
+
+// left reports whether a work queue without a consumer of the table may hold messages up
+// to the position at: a process that died while it put a new consumer in the place of
+// the old one leaves it so. What another reader has taken over is that reader's.
+func (d *durable) left(ctx context.Context, at position) (bool, error) {
+	if !d.src.queue {
+		return false, nil
+	}
+	info, err := d.src.info(ctx)
+	if err != nil || !info.Created.Equal(at.Created) || info.State.Msgs == 0 || info.State.FirstSeq > at.through() {
+		return false, err
+	}
+	if err := d.rivals(ctx, false); err != nil {
+		if sqlerr.CodeOf(err) == sqlerr.CodeFenced {
+			return false, nil
+		}
+		return false, err
+	}
+	return true, nil
 }
 
 // drain acknowledges what the new consumer delivers up to a sequence; more says that

@@ -44,9 +44,16 @@ func openJob(t testing.TB, c connectors.Config, pos connectors.Position) *readin
 	return rd
 }
 
+// release releases up to pos, as soon as the server is there.
 func (rd *reading) release(pos connectors.Position) {
 	rd.t.Helper()
-	must(rd.t, rd.src.(connectors.Releaser).Release(context.Background(), connectors.Split{}, pos))
+	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+		err := rd.src.(connectors.Releaser).Release(context.Background(), connectors.Split{}, pos)
+		if e := sqlerr.As(err); e == nil || !e.Retry || time.Now().After(deadline) {
+			must(rd.t, err)
+			return
+		}
+	}
 }
 
 func (rd *reading) finish() {
@@ -161,24 +168,56 @@ func TestQueueBounded(t *testing.T) {
 	on.numbered(2500, 10)
 }
 
-// A split that ended in an earlier attempt is released by one that does not read it.
+// A split that ended in an earlier attempt is finished by one that does not read it.
+// Older checkpoints are released before, and who dies in the midst of it may have left
+// the queue without a consumer.
 func TestQueueEndedBefore(t *testing.T) {
-	b := newBroker(t, embedded.Options{})
-	b.create(queue())
-	b.publish("work.a", 0, 200)
-	rd := openJob(t, b.jobConfig("1", 1, "stream", "work", "end", "now"), nil)
-	rd.toEnd()
-	rd.crash()
-	src, err := openSource(context.Background(), b.jobConfig("1", 2, "stream", "work", "end", "now"))
-	must(t, err)
-	defer src.Close()
-	must(t, src.(connectors.Reserver).Reserve(context.Background()))
-	for range 2 {
-		must(t, src.(connectors.Releaser).Release(context.Background(), connectors.Split{}, rd.pos))
-		b.holds("work", 0)
-	}
-	if names := b.consumers("work"); len(names) > 0 {
-		t.Fatalf("consumers %v", names)
+	ctx := context.Background()
+	for _, c := range []struct {
+		name   string
+		before func(*broker)
+		left   uint64
+	}{
+		{"whole", func(*broker) {}, 0},
+		{"without its consumer", func(b *broker) {
+			must(b.t, b.js.DeleteConsumer(ctx, "work", "streamsql-1-t-1-1"))
+		}, 0},
+		{"taken over", func(b *broker) {
+			must(b.t, b.js.DeleteConsumer(ctx, "work", "streamsql-1-t-1-1"))
+			openJob(b.t, b.jobConfig("2", 1, "stream", "work"), nil)
+		}, 200},
+		{"made again", func(b *broker) {
+			must(b.t, b.js.DeleteStream(ctx, "work"))
+			b.create(queue())
+			b.publish("work.a", 0, 100)
+		}, 100},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := newBroker(t, embedded.Options{})
+			b.create(queue())
+			b.publish("work.a", 0, 100)
+			rd := openJob(t, b.jobConfig("1", 1, "stream", "work", "end", "sequence:200"), nil)
+			rd.until(100)
+			older := rd.pos
+			b.publish("work.a", 100, 100)
+			rd.toEnd()
+			rd.crash()
+			c.before(b)
+			src, err := openSource(ctx, b.jobConfig("1", 2, "stream", "work", "end", "sequence:200"))
+			must(t, err)
+			defer src.Close()
+			must(t, src.(connectors.Reserver).Reserve(ctx))
+			must(t, src.(connectors.Releaser).Release(ctx, connectors.Split{}, older))
+			for range 2 {
+				must(t, src.(connectors.Reserver).Finish(ctx, connectors.Split{}, rd.pos))
+				b.holds("work", c.left)
+			}
+			for _, name := range b.consumers("work") {
+				if strings.HasPrefix(name, "streamsql-1-") {
+					t.Errorf("consumer %s", name)
+				}
+			}
+		})
 	}
 }
 

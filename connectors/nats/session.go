@@ -236,6 +236,8 @@ func (s *session) classify(err error, act string) *sqlerr.Error {
 		e := sqlerr.Externalf(sqlerr.CodeNotReady, api, "cannot %s %s", act, s.target)
 		e.Retry = api.Code >= 500 || api.Code == 429 || api.Code == 408
 		return e
+	case errors.Is(err, natsgo.ErrReconnectBufExceeded):
+		return sqlerr.Externalf(sqlerr.CodeConnection, nil, "cannot %s %s, which is not connected", act, s.target)
 	case errors.Is(err, natsgo.ErrNoResponders):
 		return sqlerr.Externalf(sqlerr.CodeNotReady, err, "JetStream of %s does not answer", s.target)
 	}

@@ -267,16 +267,13 @@ func (src *source) Reserve(ctx context.Context) error {
 
 // Release implements connectors.Releaser.
 func (src *source) Release(ctx context.Context, _ connectors.Split, at connectors.Position) error {
-	if src.kept == nil {
+	if src.kept == nil || src.reader == nil {
+		// Without a reader the split had ended before this start, and is to be finished.
 		return nil
 	}
 	p, err := decodePosition(at)
 	if err != nil {
 		return err
-	}
-	if src.reader == nil {
-		// The split had ended before this start, and nobody reads what is left of it.
-		return src.kept.finish(ctx, p.through())
 	}
 	return src.kept.released(ctx, p.through())
 }
@@ -295,7 +292,7 @@ func (src *source) Finish(ctx context.Context, _ connectors.Split, at connectors
 			return err
 		}
 	}
-	return src.kept.finish(ctx, p.through())
+	return src.kept.finish(ctx, p)
 }
 
 // resolve turns the options' start and end into a position, once.

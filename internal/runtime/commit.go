@@ -204,20 +204,29 @@ func keptRows(ctx context.Context, s checkpoint.Store, blobs []checkpoint.Blob, 
 	return nil
 }
 
-// release lets the sources' other sides forget what lies before m.
+// release lets the sources' other sides forget what lies before m, and finishes the
+// splits that have ended there.
 func (a *attempt) release(ctx context.Context, m *checkpoint.Manifest) error {
 	for _, t := range a.sources {
-		r, ok := t.conn.(connectors.Releaser)
-		if !ok {
+		if a.leftAside(m, t.src.Table) {
 			continue
 		}
+		releaser, _ := t.conn.(connectors.Releaser)
+		reserver, _ := t.conn.(connectors.Reserver)
 		states := restoredSplits(m, t.id.Node)
 		for _, s := range t.splits {
-			st, ok := states[s.conn.ID]
-			if !ok || st.Position == nil {
-				continue
+			st := states[s.conn.ID]
+			pos := connectors.Position(st.Position)
+			var err error
+			switch {
+			case pos == nil || s.finished:
+			case st.Ended && reserver != nil:
+				err = reserver.Finish(ctx, s.conn, pos)
+				s.finished = err == nil
+			case releaser != nil:
+				err = releaser.Release(ctx, s.conn, pos)
 			}
-			if err := r.Release(ctx, s.conn, connectors.Position(st.Position)); err != nil {
+			if err != nil {
 				return err
 			}
 		}

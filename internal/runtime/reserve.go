@@ -52,8 +52,8 @@ func (a *attempt) finishSources(ctx context.Context, m *checkpoint.Manifest) {
 		}
 		states := restoredSplits(m, t.id.Node)
 		for _, s := range t.splits {
-			st, ok := states[s.conn.ID]
-			if !ok || st.Position == nil {
+			st := states[s.conn.ID]
+			if st.Position == nil || s.finished {
 				continue
 			}
 			if err := r.Finish(ctx, s.conn, connectors.Position(st.Position)); err != nil {
@@ -93,11 +93,24 @@ func (a *attempt) checkResets() error {
 // this run has made has the new ones.
 func (a *attempt) resets(table string) bool {
 	_, ok := a.cfg.ResetSource[table]
+	return ok && (a.restored == nil || a.restored.Epoch == 0 || !a.ofThisRun(a.restored))
+}
+
+// leftAside reports whether m, a manifest of an earlier run, stands for other positions of
+// a table than those from which this run went on: reset, or behind an end that counts no
+// longer.
+func (a *attempt) leftAside(m *checkpoint.Manifest, table string) bool {
+	_, reset := a.cfg.ResetSource[table]
+	return (reset || a.cfg.Continue) && !a.ofThisRun(m)
+}
+
+// ofThisRun reports whether an attempt of this run made the manifest.
+func (a *attempt) ofThisRun(m *checkpoint.Manifest) bool {
 	first := a.cfg.first
 	if first == 0 {
 		first = a.n
 	}
-	return ok && (a.restored == nil || a.restored.Epoch == 0 || a.restored.Attempt < first)
+	return m.Attempt >= first
 }
 
 // resetStart makes a reset the start of the table.

@@ -37,6 +37,7 @@ type split struct {
 	caughtUp bool
 	lastRow  int64 // clock when it last had rows
 	reader   connectors.Reader
+	finished bool // with the other side; the driver's
 }
 
 // step implements actor.
