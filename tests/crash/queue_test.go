@@ -32,8 +32,8 @@ func (w *world) queue() {
 	}
 }
 
-// emptied checks that neither messages nor consumers are left. The server answers an
-// acknowledgement before it has taken the message out of the queue.
+// emptied checks that neither messages nor consumers are left. Nothing promises that the
+// server takes a message out before it answers the acknowledgement.
 func (w *world) emptied() {
 	w.t.Helper()
 	var st jetstream.StreamState
