@@ -261,10 +261,21 @@ func TestCheck(t *testing.T) {
 // TestCounters: a status counts rows in and out, late ones and broken ones, and so does
 // that of the next run.
 func TestCounters(t *testing.T) {
+	for policy, want := range map[string]engine.Counts{
+		"skip":        {RowsIn: 3, RowsOut: 1, Late: 1, Broken: 2},
+		"dead-letter": {RowsIn: 3, RowsOut: 1, DeadLetters: 3},
+	} {
+		t.Run(policy, func(t *testing.T) { testCounters(t, policy, want) })
+	}
+}
+
+func testCounters(t *testing.T, policy string, want engine.Counts) {
 	dir := t.TempDir()
 	in := filepath.Join(dir, "in.json")
 	write(t, in, `{"v":1,"ts":"2024-01-01 00:00:05"}`, `{"v":2,"ts":"2024-01-01 00:00:25"}`, `{"v":3,"ts":"2024-01-01 00:00:09"}`, `{"v":"x","ts":"2024-01-01 00:00:26"}`, `nonsense`)
-	text := `CREATE TABLE i (v BIGINT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts) WITH (connector = 'file', path = '` + in + `', format = 'json', follow = 'true', 'on.error' = 'skip');
+	text := `CREATE TABLE i (v BIGINT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts) WITH (connector = 'file', path = '` + in + `', format = 'json', follow = 'true',
+  'on.error' = '` + policy + `', 'late.rows' = '` + map[string]string{"skip": "drop", "dead-letter": policy}[policy] + `', 'dead-letter.table' = 'letters');
+CREATE TABLE letters (error_code STRING) WITH (connector = 'blackhole');
 CREATE TABLE b (ws TIMESTAMP(3), n NUMERIC) WITH (connector = 'blackhole');
 INSERT INTO b SELECT window_start, SUM(v) FROM TUMBLE(i, ts, INTERVAL '10' SECOND) GROUP BY window_start, window_end`
 	e := open(t, engine.Options{Parallelism: 1})
@@ -275,7 +286,7 @@ INSERT INTO b SELECT window_start, SUM(v) FROM TUMBLE(i, ts, INTERVAL '10' SECON
 	// 1 and 3 are of one window, which 2 has closed: 3 is late.
 	eventually(t, "counts", func() bool {
 		st := j.Status()
-		return st.State == "running" && st.RowsIn == 3 && st.RowsOut == 1 && st.Late == 1 && st.Failed == 2
+		return st.State == "running" && st.Counts == want
 	})
 	if err := j.Stop(context.Background(), ""); err != nil {
 		t.Fatal(err)
@@ -283,7 +294,7 @@ INSERT INTO b SELECT window_start, SUM(v) FROM TUMBLE(i, ts, INTERVAL '10' SECON
 	if j, err = e.Run(context.Background(), load(t, e, "j", text), engine.Start{}); err != nil {
 		t.Fatal(err)
 	}
-	if st := j.Status(); st.RowsIn != 3 || st.RowsOut != 1 || st.Late != 1 || st.Failed != 2 {
+	if st := j.Status(); st.Counts != want {
 		t.Errorf("after a restart %+v", st)
 	}
 }

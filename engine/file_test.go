@@ -187,7 +187,7 @@ CREATE TABLE unrelated (id BIGINT) WITH (connector = 'blackhole');
 CREATE VIEW v AS SELECT id FROM "table g"; CREATE VIEW w AS SELECT ` + id + ` AS "Odd" FROM v;
 CREATE TABLE b (id BIGINT) WITH (connector = 'blackhole');`
 	}
-	if got := execAll(e.NewSession(), decl("id")+insert); !strings.HasSuffix(got, "INSERT j: finished, 3 in, 3 out, 0 late, 0 failed\n") {
+	if got := execAll(e.NewSession(), decl("id")+insert); !strings.HasSuffix(got, "INSERT j: finished, 3 in, 3 out, 0 late, 0 broken\n") {
 		t.Fatal(got)
 	}
 	j, _ := e.Job("j")

@@ -122,7 +122,7 @@ func TestSavepoints(t *testing.T) {
 	if err := j.Stop(ctx, stopped); err != nil {
 		t.Fatal(err)
 	}
-	if st := j.Status(); st.State != "stopped" || st.RowsIn != 53*3 && st.RowsIn != 53 || st.RowsOut == 0 || st.Late != 0 || st.Failed != 0 {
+	if st := j.Status(); st.State != "stopped" || st.RowsIn != 53*3 && st.RowsIn != 53 || st.RowsOut == 0 || st.Late != 0 || st.Broken != 0 {
 		t.Errorf("status %+v", st)
 	}
 	if m, err := a.SavepointOf(ctx, "j", left); err != nil || !m.Stopped {

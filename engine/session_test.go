@@ -94,7 +94,7 @@ func describe(ctx context.Context, out *strings.Builder, r *engine.Result) error
 				return err
 			}
 			st := r.Job.Status()
-			fmt.Fprintf(out, ": %s, %d in, %d out, %d late, %d failed", st.State, st.RowsIn, st.RowsOut, st.Late, st.Failed)
+			fmt.Fprintf(out, ": %s, %d in, %d out, %d late, %d broken", st.State, st.RowsIn, st.RowsOut, st.Late, st.Broken)
 		}
 		out.WriteByte('\n')
 	case r.Text != "":

@@ -3,7 +3,10 @@ package repl
 import (
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/chzyer/readline"
 
@@ -37,19 +40,7 @@ func (s *StatusLine) Show(st engine.Status) {
 	now := time.Now()
 	rate := float64(st.RowsIn-s.rows) / now.Sub(s.at).Seconds()
 	s.rows, s.at = st.RowsIn, now
-	line := fmt.Sprintf("in %s (%s/s)  out %s  late %s  errors %s  epoch %d", count(float64(st.RowsIn)), count(rate),
-		count(float64(st.RowsOut)), count(float64(st.Late)), count(float64(st.Failed)), st.Epoch)
-	line += "  memory " + size(st.Memory.Sum())
-	if lag, ok := lag(st, now); ok {
-		line += "  behind " + duration(lag)
-	}
-	if st.Stall != "" {
-		line += "  waiting: " + st.Stall
-	}
-	if text, most := []rune(line), max(readline.GetScreenWidth()-1, 40); len(text) > most {
-		line = string(text[:most])
-	}
-	fmt.Fprintf(s.w, "\r\x1b[K%s", line)
+	fmt.Fprintf(s.w, "\r\x1b[K%s", statusText(st, rate, now, max(readline.GetScreenWidth()-1, 40)))
 	s.shown = true
 }
 
@@ -60,6 +51,70 @@ func (s *StatusLine) Close() {
 		s.shown = false
 	}
 }
+
+// statusText is the line in at most width characters. Where there is no room for all of
+// it, the least important parts are left out.
+func statusText(st engine.Status, rate float64, now time.Time, width int) string {
+	var parts []statusPart
+	add := func(rank int, format string, args ...any) {
+		parts = append(parts, statusPart{fmt.Sprintf(format, args...), rank})
+	}
+	dropped := func(rank int, name string, n int64) {
+		if n > 0 {
+			add(rank, "%s %s", name, count(float64(n)))
+		}
+	}
+	add(2, "in %s", count(float64(st.RowsIn)))
+	add(5, "%s/s", count(rate))
+	add(3, "out %s", count(float64(st.RowsOut)))
+	dropped(1, "late", st.Late)
+	dropped(1, "partly late", st.PartlyLate)
+	dropped(1, "broken", st.Broken)
+	dropped(1, "dead letters", st.DeadLetters)
+	add(7, "epoch %d", st.Epoch)
+	add(4, "memory %s", size(st.Memory.Sum()))
+	if lag, ok := lag(st, now); ok {
+		add(6, "behind %s", duration(lag))
+	}
+	if st.Stall != "" {
+		add(waitingRank, "waiting: %s", st.Stall)
+	}
+	for {
+		var line strings.Builder
+		taken, first := -2, 0 // the one to be left out first
+		for i, p := range parts {
+			if i > 0 {
+				line.WriteString("  ")
+			}
+			line.WriteString(p.text)
+			n := utf8.RuneCountInString(p.text)
+			if p.rank == waitingRank {
+				n = min(n, waitingRoom) // the rest is cut
+			}
+			taken += 2 + n
+			if p.rank > parts[first].rank {
+				first = i
+			}
+		}
+		if taken > width && len(parts) > 1 {
+			parts = slices.Delete(parts, first, first+1)
+			continue
+		}
+		text := []rune(line.String())
+		return string(text[:min(len(text), width)])
+	}
+}
+
+// statusPart is a part of the status line; the highest rank is left out first.
+type statusPart struct {
+	text string
+	rank int
+}
+
+const (
+	waitingRank = 0
+	waitingRoom = 50 // of what a job waits for, at the least
+)
 
 // lag is how far event time is behind the clock.
 func lag(st engine.Status, now time.Time) (time.Duration, bool) {

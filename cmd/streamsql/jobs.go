@@ -147,7 +147,13 @@ func (a *app) tellEnd(job string, st engine.Status) {
 
 // tellDropped says what the result lacks: nothing is dropped in silence.
 func (a *app) tellDropped(what string, st engine.Status) {
-	if st.Late > 0 || st.Failed > 0 {
-		fmt.Fprintf(a.stderr, "streamsql: %s dropped rows: %d late, %d broken\n", what, st.Late, st.Failed)
+	if st.Late > 0 || st.Broken > 0 {
+		fmt.Fprintf(a.stderr, "streamsql: %s dropped rows: %d late, %d broken\n", what, st.Late, st.Broken)
+	}
+	if st.PartlyLate > 0 {
+		fmt.Fprintf(a.stderr, "streamsql: %s left rows out of windows that had fired: %d partly late\n", what, st.PartlyLate)
+	}
+	if st.DeadLetters > 0 {
+		fmt.Fprintf(a.stderr, "streamsql: %s put rows aside: %d dead letters\n", what, st.DeadLetters)
 	}
 }

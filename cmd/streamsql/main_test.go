@@ -146,6 +146,8 @@ func TestExitCodes(t *testing.T) {
 		"INSERT INTO c SELECT id FROM g WHERE id = 1;")
 	p.write("in.json", `{"v":1,"ts":"2024-01-01 00:00:01"}`, `{"v":2,"ts":"2024-01-01 00:00:21"}`, `{"v":3,"ts":"2024-01-01 00:00:02"}`)
 	p.write("broken.json", `{"v":1}`, `nonsense`)
+	p.write("letters.sql", "CREATE TABLE i (v BIGINT) WITH (connector = 'file', path = 'broken.json', format = 'json', 'on.error' = 'dead-letter', 'dead-letter.table' = 'l');",
+		"CREATE TABLE l (payload BYTES) WITH (connector = 'blackhole'); CREATE TABLE c (v BIGINT) WITH (connector = 'console');", "INSERT INTO c SELECT v FROM i;")
 	p.write("skip.sql", "CREATE TABLE i (v BIGINT) WITH (connector = 'file', path = 'broken.json', format = 'json', 'on.error' = 'skip');", "CREATE TABLE c (v BIGINT) WITH (connector = 'console');", "INSERT INTO c SELECT v FROM i;")
 	p.write("late.sql", "CREATE TABLE i (v BIGINT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts) WITH (connector = 'file', path = 'in.json', format = 'json');", "SELECT COUNT(*) AS n FROM TUMBLE(i, ts, INTERVAL '10' SECOND) GROUP BY window_start, window_end;")
 	p.write("bad.sql", "SELECT 1;", "SELECT nothing")
@@ -179,6 +181,7 @@ func TestExitCodes(t *testing.T) {
 		{"run print.sql --format csv", "", 0, "op,id\n+I,1\n", "streamsql: job \"print\" finished: 3 rows in, 1 rows out, 2 checkpoints\n"},
 		{"run print.sql --fresh", "", 0, " op | id \n----+----\n +I |  1\n", "finished: 3 rows in, 1 rows out"},
 		{"run skip.sql --format csv", "", 0, "op,v\n+I,1\n", "streamsql: job \"skip\" dropped rows: 0 late, 1 broken"},
+		{"run letters.sql --format csv", "", 0, "op,v\n+I,1\n", "streamsql: job \"letters\" put rows aside: 1 dead letters\nstreamsql: job \"letters\" finished: 1 rows in, 1 rows out"},
 		{"run late.sql", "", 0, "n\n1\n1\n", "streamsql: the query dropped rows: 1 late, 0 broken"},
 		{"run -", "\ufeffSELECT 1 AS one;", 0, "one\n1\n", ""},
 		{"--format csv", "\ufeffSELECT 1 AS one;", 0, "one\n1\n", ""},

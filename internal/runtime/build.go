@@ -149,12 +149,10 @@ func (a *attempt) newOperator(t *task, cn *chainNode) error {
 		return nil
 	}
 	op, err := operators.Build(n, operators.Context{Inputs: inputs, BatchRows: a.cfg.BatchRows, Owned: t.groups,
-		KeyGroups: max(a.graph.plan.KeyGroups, 1),
-		Errors:    func(b *vec.Batch, e expr.RowError) error { return cn.rowFailed(b, e) },
-		Late:      func(b *vec.Batch, rows []int32) error { cn.rowsLate(b, rows); return nil },
-		PartlyLate: func(rows int) {
-			cn.count.codes.add("partly late", int64(rows))
-		},
+		KeyGroups:  max(a.graph.plan.KeyGroups, 1),
+		Errors:     func(b *vec.Batch, e expr.RowError) error { return cn.rowFailed(b, e) },
+		Late:       func(b *vec.Batch, rows []int32) error { cn.rowsLate(b, rows); return nil },
+		PartlyLate: func(rows int) { cn.count.partly.Add(int64(rows)) },
 	})
 	cn.op = op
 	return err
@@ -360,10 +358,12 @@ func (a *attempt) openSplit(ctx context.Context, t *sourceTask, d *decoding, s c
 
 // rowFailed applies a node's on.error to a row whose expression failed.
 func (n *chainNode) rowFailed(b *vec.Batch, e expr.RowError) error {
+	count := &n.count.dropped
 	switch n.plan.OnError {
 	case "skip":
 	case "dead-letter":
 		if n.errs != nil {
+			count = &n.count.letters
 			n.errs.add(letter{table: n.plan.Role, code: e.Code, msg: e.Msg, payload: rowJSON(n.inputSchema(b), b, int(e.Row))})
 		}
 	default:
@@ -375,18 +375,19 @@ func (n *chainNode) rowFailed(b *vec.Batch, e expr.RowError) error {
 		return err.WithDetail("The row is %s.", rowJSON(schema, b, int(e.Row))).
 			WithHint("Set 'on.error' = 'skip' or 'dead-letter' to go on without such rows.")
 	}
-	n.count.codes.add(e.Code, 1)
+	count.add(e.Code, 1)
 	return nil
 }
 
 // rowsLate counts late rows, and keeps them when the plan has consumers for them.
 func (n *chainNode) rowsLate(b *vec.Batch, rows []int32) {
-	n.count.late.Add(int64(len(rows)))
 	if n.late == nil {
+		n.count.late.Add(int64(len(rows)))
 		return
 	}
+	n.count.letters.add(lateCode, int64(len(rows)))
 	for _, i := range rows {
-		n.late.add(letter{table: n.plan.Role, code: "late", msg: "the row came after its window had fired",
+		n.late.add(letter{table: n.plan.Role, code: lateCode, msg: "the row came after its window had fired",
 			payload: rowJSON(n.inputSchema(b), b, int(i))})
 	}
 }

@@ -45,8 +45,8 @@ type chainNode struct {
 
 // counters are what Status shows of a node's subtask.
 type counters struct {
-	in, out, late, wm, state atomic.Int64
-	codes                    codes
+	in, out, late, partly, wm, state atomic.Int64
+	dropped, letters                 codes
 }
 
 // output is where a node's rows go.

@@ -29,6 +29,7 @@ type rows struct {
 	// row read; nil for a table without.
 	times, marks *vec.Vector
 	n            int // rows read
+	broken       int // of those, rows in failed: they have moved the time
 	failed       []failure
 }
 
@@ -262,7 +263,7 @@ func (d *decoding) compute(s *scratch, r *rows, b *vec.Batch, from func(row int3
 	s.rowErrs.Reset()
 	out, sel, all := s.output.Run(b, &s.rowErrs)
 	d.report(&s.rowErrs, r, idx, from)
-	r.n = b.N
+	r.n, r.broken = b.N, len(s.rowErrs.List)
 	r.b = &vec.Batch{Cols: append([]*vec.Vector(nil), out...), N: b.N, WM: types.MinTime}
 	if !all {
 		r.sel, r.b.N = append(make([]int32, 0, len(sel)), sel...), len(sel)

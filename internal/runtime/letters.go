@@ -7,7 +7,7 @@ import (
 	"github.com/streamsql/streamsql/planner/plan"
 )
 
-// codes counts failed rows by error code.
+// codes counts rows by error code.
 type codes struct {
 	mu sync.Mutex
 	n  map[string]int64
@@ -22,14 +22,17 @@ func (c *codes) add(code string, n int64) {
 	c.mu.Unlock()
 }
 
-// into adds the counts to m.
-func (c *codes) into(m map[string]int64) {
+// into adds the counts to m, under prefix and code.
+func (c *codes) into(m map[string]int64, prefix string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for k, v := range c.n {
-		m[k] += v
+		m[prefix+k] += v
 	}
 }
+
+// lateCode stands in a late row's letter for the code of an error.
+const lateCode = "late"
 
 // letter is a row that failed or came late, as it goes to a dead-letter table.
 type letter struct {

@@ -14,10 +14,13 @@ func (t *sinkTask) refused(b *vec.Batch, row int, cause *sqlerr.Error) error {
 	if err := refuse(t.table, n.errs != nil, cause); err != nil {
 		return err
 	}
-	if t.table.OnError == "dead-letter" {
-		n.errs.add(refusedLetter(t.table, b, row, cause))
+	n.count.out.Add(-1)
+	if t.table.OnError != "dead-letter" {
+		n.count.dropped.add(cause.Code, 1)
+		return nil
 	}
-	n.count.codes.add(cause.Code, 1)
+	n.count.letters.add(cause.Code, 1)
+	n.errs.add(refusedLetter(t.table, b, row, cause))
 	return nil
 }
 
@@ -112,9 +115,14 @@ func (r *refusals) taking(yield func(*vec.Batch) error) func(*vec.Batch) error {
 
 // count adds up what the try that succeeded has taken and refused.
 func (r *refusals) count(c *counters) {
+	to := &c.dropped
+	if r.node.Sink.OnError == "dead-letter" {
+		to = &c.letters
+	}
 	c.in.Add(r.taken)
 	c.out.Add(r.taken)
 	for code, n := range r.codes {
-		c.codes.add(code, n)
+		c.out.Add(-n)
+		to.add(code, n)
 	}
 }

@@ -172,7 +172,7 @@ func (t *sourceTask) advanceChunk() error {
 // split before it.
 func (t *sourceTask) emit(s *split, c *connectors.Chunk, r *rows) error {
 	head := t.chain.nodes[0]
-	head.count.in.Add(int64(r.n))
+	head.count.in.Add(int64(r.n - r.broken))
 	for i := range r.failed {
 		if err := t.rowFailed(s, c, &r.failed[i]); err != nil {
 			return err
@@ -237,6 +237,7 @@ func carry(r *rows, wm int64) int64 {
 func (t *sourceTask) rowFailed(s *split, c *connectors.Chunk, f *failure) error {
 	head := t.chain.nodes[0]
 	subject, position := "", ""
+	count := &head.count.dropped
 	if f.payload >= 0 && c.Where != nil {
 		subject, position = c.Where(f.payload)
 	}
@@ -244,6 +245,7 @@ func (t *sourceTask) rowFailed(s *split, c *connectors.Chunk, f *failure) error 
 	case "skip":
 	case "dead-letter":
 		if head.errs != nil {
+			count = &head.count.letters
 			head.errs.add(letter{table: t.src.Table, code: f.code, msg: f.msg, field: f.field, subject: subject,
 				split: s.conn.ID, position: position, payload: f.text})
 		}
@@ -259,7 +261,7 @@ func (t *sourceTask) rowFailed(s *split, c *connectors.Chunk, f *failure) error 
 			WithDetail("The row is in %s.", where).
 			WithHint("Set 'on.error' = 'skip' or 'dead-letter' to go on without such rows.")
 	}
-	head.count.codes.add(f.code, 1)
+	count.add(f.code, 1)
 	return nil
 }
 

@@ -263,7 +263,8 @@ func TestSource(t *testing.T) {
 		t.Errorf("late: %q", late)
 	}
 	st := j.Status()
-	if st.Nodes[1].Late != 1 || st.Nodes[0].Errors[sqlerr.CodeNullTime] != 1 || st.Nodes[0].Errors[sqlerr.CodeDivisionByZero] != 1 {
+	letters := st.Nodes[0].Letters
+	if st.Nodes[1].Letters["late"] != 1 || st.Nodes[1].Late != 0 || letters[sqlerr.CodeNullTime] != 1 || letters[sqlerr.CodeDivisionByZero] != 1 || len(st.Nodes[0].Errors) != 0 || st.Nodes[0].In != 5 {
 		t.Errorf("status: %+v", st.Nodes[:2])
 	}
 }
@@ -316,7 +317,7 @@ func TestIdleSplit(t *testing.T) {
 	// The row of second 3 is late: its split's watermark is 7, not yet past its window,
 	// but the window fired while the split was left out as idle.
 	wantRows(t, "windows", f.got("windows"), "x 2 0", "x 2 10000000")
-	if got := j.Status().Nodes[1].Late; got != 1 {
+	if got := j.Status().Nodes[1].Letters["late"]; got != 1 {
 		t.Errorf("%d late rows", got)
 	}
 }

@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"strings"
 	"sync"
 	"time"
 
@@ -49,20 +50,28 @@ func (m Memory) Sum() int64 { return m.Ports + m.State + m.Kept + m.Snapshot }
 
 // NodeStatus is the sum over the subtasks of a node.
 type NodeStatus struct {
-	Node    int
-	Name    string
+	Node int
+	Name string
+	// In counts the rows that came in, of a source those that it read and that were not
+	// broken; Out those that went on, of a sink those that it took and its target has
+	// not refused.
 	In, Out int64
-	Late    int64
-	State   int64            // bytes of keyed state, as in Memory
-	Errors  map[string]int64 // by code
+	// Late counts the rows that were dropped because all their windows had fired,
+	// PartlyLate those that are in the result but not in all their windows.
+	Late, PartlyLate int64
+	// Errors counts the broken rows that were dropped, by code, Letters the broken and
+	// the late ones ("late") that went to the dead letters instead.
+	Errors, Letters map[string]int64
+	State           int64 // bytes of keyed state, as in Memory
 	// Watermark is the lowest of the subtasks', types.MinTime when there is none yet.
 	Watermark int64
 }
 
 // values gives the counters for the manifest.
 func (c *counters) values() map[string]int64 {
-	m := map[string]int64{"in": c.in.Load(), "out": c.out.Load(), "late": c.late.Load()}
-	c.codes.into(m)
+	m := map[string]int64{"in": c.in.Load(), "out": c.out.Load(), "late": c.late.Load(), "partly late": c.partly.Load()}
+	c.dropped.into(m, "")
+	c.letters.into(m, letterCount)
 	for k, v := range m {
 		if v == 0 {
 			delete(m, k)
@@ -70,6 +79,9 @@ func (c *counters) values() map[string]int64 {
 	}
 	return m
 }
+
+// letterCount begins the names of counted dead letters in a manifest.
+const letterCount = "dead letter "
 
 // restoreCounts gives the counters of a manifest to the nodes' first subtasks.
 func (a *attempt) restoreCounts(m *checkpoint.Manifest) {
@@ -79,15 +91,20 @@ func (a *attempt) restoreCounts(m *checkpoint.Manifest) {
 			continue
 		}
 		for k, v := range x.Values {
-			switch k {
-			case "in":
+			code, isLetter := strings.CutPrefix(k, letterCount)
+			switch {
+			case isLetter:
+				c.letters.add(code, v)
+			case k == "in":
 				c.in.Store(v)
-			case "out":
+			case k == "out":
 				c.out.Store(v)
-			case "late":
+			case k == "late":
 				c.late.Store(v)
+			case k == "partly late":
+				c.partly.Store(v)
 			default:
-				c.codes.add(k, v)
+				c.dropped.add(k, v)
 			}
 		}
 	}
@@ -129,7 +146,7 @@ func (j *Job) Status() Status {
 	at := make([]int, len(a.cfg.Plan.Nodes))
 	for i, n := range a.cfg.Plan.Nodes {
 		at[i] = i
-		s.Nodes = append(s.Nodes, NodeStatus{Node: n.ID, Name: nodeName(n), Errors: map[string]int64{}, Watermark: types.MaxTime})
+		s.Nodes = append(s.Nodes, NodeStatus{Node: n.ID, Name: nodeName(n), Errors: map[string]int64{}, Letters: map[string]int64{}, Watermark: types.MaxTime})
 	}
 	for _, t := range a.tasks {
 		t.askMemory()
@@ -140,10 +157,12 @@ func (j *Job) Status() Status {
 			x.In += n.count.in.Load()
 			x.Out += n.count.out.Load()
 			x.Late += n.count.late.Load()
+			x.PartlyLate += n.count.partly.Load()
 			x.State += n.count.state.Load()
 			s.Memory.State += n.count.state.Load()
 			x.Watermark = min(x.Watermark, n.count.wm.Load())
-			n.count.codes.into(x.Errors)
+			n.count.dropped.into(x.Errors, "")
+			n.count.letters.into(x.Letters, "")
 		}
 		if t.sink != nil {
 			s.Memory.Kept += t.sink.kept.Load()

@@ -36,3 +36,14 @@ func (p *Plan) InputSchemas(n *Node) []types.Schema {
 	}
 	return out
 }
+
+// TakesDeadLetters reports that the rows of n, a sink, are dead letters.
+func (p *Plan) TakesDeadLetters(n *Node) bool {
+	for len(n.Inputs) > 0 {
+		if n.Inputs[0].Port != Rows {
+			return true
+		}
+		n = p.Nodes[n.Inputs[0].From]
+	}
+	return false
+}

@@ -140,6 +140,9 @@ func TestDeadLettersOfACommit(t *testing.T) {
 	w.equal("letters", w.rows(`SELECT table_name, error_code, convert_from(payload, 'UTF8') FROM letters ORDER BY length(payload), 3`),
 		"got|23514|{\"v\":10}\ngot|23514|{\"v\":20}\ngot|23514|{\"v\":30}\ngot|23514|{\"v\":40}\ngot|23514|{\"v\":50}")
 	w.equal("counted", fmt.Sprint(errorsOf(st)), "map[23514:5]")
+	if st.Counts != (engine.Counts{RowsIn: 50, RowsOut: 45, DeadLetters: 5}) {
+		t.Errorf("counted %+v", st.Counts)
+	}
 	for _, n := range st.Nodes {
 		if n.Name == `sink "letters"` && n.In != 5 {
 			t.Errorf("%s has taken %d rows", n.Name, n.In)

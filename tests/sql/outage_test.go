@@ -58,7 +58,7 @@ func TestServersGoAndComeBack(t *testing.T) {
 	w.numbers("ev.a", 61, 90)
 	w.wantTotals(90)
 	w.eventually("the job runs", func() bool { return j.Status().State == "running" })
-	if n := j.Status().Failed; n != 0 {
+	if n := j.Status().Broken; n != 0 {
 		t.Errorf("%d rows failed", n)
 	}
 }
@@ -210,7 +210,7 @@ func TestTargetAltered(t *testing.T) {
 	w.exec("ALTER TABLE totals ALTER COLUMN s TYPE numeric")
 	w.numbers("ev.a", 21, 30)
 	w.wantTotals(30)
-	if st := j.Status(); st.Restarts != 0 || st.Failed != 0 {
-		t.Errorf("%d restarts, %d rows failed: %v", st.Restarts, st.Failed, st.LastError)
+	if st := j.Status(); st.Restarts != 0 || st.Broken != 0 {
+		t.Errorf("%d restarts, %d rows failed: %v", st.Restarts, st.Broken, st.LastError)
 	}
 }

@@ -247,6 +247,9 @@ func errorsOf(st engine.Status) map[string]int64 {
 		for code, k := range n.Errors {
 			out[code] += k
 		}
+		for code, k := range n.Letters {
+			out[code] += k
+		}
 	}
 	return out
 }
