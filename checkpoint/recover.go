@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/cespare/xxhash/v2"
 
@@ -169,8 +170,11 @@ func Damaged(e stream.Epoch, name string, err error) error {
 	if x := sqlerr.As(err); !errors.Is(err, ErrNotFound) && x != nil && x.Code != sqlerr.CodeCheckpoint {
 		return err
 	}
-	return &sqlerr.Error{Class: sqlerr.External, Code: sqlerr.CodeCheckpoint,
-		Msg: fmt.Sprintf("checkpoint %d is damaged: object %q", e, name), Err: err}
+	msg := fmt.Sprintf("checkpoint %d is damaged", e)
+	if quoted := fmt.Sprintf("object %q", name); !strings.Contains(err.Error(), quoted) {
+		msg += ": " + quoted
+	}
+	return &sqlerr.Error{Class: sqlerr.External, Code: sqlerr.CodeCheckpoint, Msg: msg, Err: err}
 }
 
 // Blobs lists the objects that a manifest needs.

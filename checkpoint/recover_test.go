@@ -28,6 +28,15 @@ func code(t *testing.T, err error, want string) {
 	}
 }
 
+// says checks a whole message of CodeCheckpoint.
+func says(t *testing.T, err error, want string) {
+	t.Helper()
+	code(t, err, sqlerr.CodeCheckpoint)
+	if err.Error() != want {
+		t.Errorf("the error says %q, want %q", err, want)
+	}
+}
+
 // blob writes an object for an epoch and returns its name.
 func blob(t *testing.T, s checkpoint.Store, attempt uint64, e stream.Epoch, what string) checkpoint.Blob {
 	t.Helper()
@@ -179,8 +188,10 @@ func TestSweep(t *testing.T) {
 	m, _, err := checkpoint.Load(ctx, s, "j", 3)
 	must(t, err)
 	must(t, checkpoint.Verify(ctx, s, m))
+	s.Damage(three.Name)
+	says(t, checkpoint.Verify(ctx, s, m), fmt.Sprintf("checkpoint 3 is damaged: object %q is damaged: its checksum does not match", three.Name))
 	must(t, s.Delete(ctx, three.Name))
-	code(t, checkpoint.Verify(ctx, s, m), sqlerr.CodeCheckpoint)
+	says(t, checkpoint.Verify(ctx, s, m), fmt.Sprintf("checkpoint 3 is damaged: object %q: object not found", three.Name))
 
 	must(t, checkpoint.Discard(ctx, s, "j", 3))
 	live, highest, err = checkpoint.Epochs(ctx, s, "j")

@@ -97,27 +97,32 @@ func DropSavepoint(ctx context.Context, path string) error {
 
 func (e *Engine) savepointDir() string { return filepath.Join(e.opts.DataDir, "savepoints") }
 
-// Savepoints lists the savepoints of the data directory, oldest first.
-func (e *Engine) Savepoints(ctx context.Context) ([]Savepoint, error) {
+// Savepoints lists the savepoints of the data directory, oldest first, and says of each
+// that cannot be read why.
+func (e *Engine) Savepoints(ctx context.Context) (list []Savepoint, unreadable []error, err error) {
 	entries, err := os.ReadDir(e.savepointDir())
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
+		return nil, nil, nil
 	}
 	if err != nil {
-		return nil, sqlerr.Externalf(sqlerr.CodeCheckpoint, err, "list savepoints")
+		return nil, nil, sqlerr.Externalf(sqlerr.CodeCheckpoint, err, "list savepoints")
 	}
-	var out []Savepoint
 	for _, x := range entries {
 		p := filepath.Join(e.savepointDir(), x.Name())
 		_, m, err := OpenSavepoint(ctx, p)
-		if err != nil {
+		switch {
+		case err == nil:
+			list = append(list, Savepoint{Path: p, Manifest: m})
+		case ctx.Err() != nil:
+			return nil, nil, err
+		case !x.IsDir() || errors.Is(err, checkpoint.ErrNotFound):
 			e.opts.Log.Warn("not a whole savepoint", "path", p, "error", err)
-			continue
+		default:
+			unreadable = append(unreadable, err)
 		}
-		out = append(out, Savepoint{Path: p, Manifest: m})
 	}
-	sort.SliceStable(out, func(a, b int) bool { return out[a].Manifest.Created < out[b].Manifest.Created })
-	return out, nil
+	sort.SliceStable(list, func(a, b int) bool { return list[a].Manifest.Created < list[b].Manifest.Created })
+	return list, unreadable, nil
 }
 
 // SavepointPath makes a savepoint's name a directory: a bare name lies in the data
@@ -160,29 +165,30 @@ func (e *Engine) noJob(name string) error {
 	return sqlerr.New(sqlerr.CodeUndefinedObject, 0, "there is no job %q in %q", name, e.opts.DataDir)
 }
 
-// Checkpoints lists the complete checkpoints of a job, oldest first.
-func (e *Engine) Checkpoints(ctx context.Context, name string) ([]*checkpoint.Manifest, error) {
+// Checkpoints lists the complete checkpoints of a job, oldest first, and says of each
+// that cannot be read why.
+func (e *Engine) Checkpoints(ctx context.Context, name string) (list []*checkpoint.Manifest, unreadable []error, err error) {
 	id, err := checkpoint.JobOf(ctx, e.store, name)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if id == "" {
-		return nil, e.noJob(name)
+		return nil, nil, e.noJob(name)
 	}
 	epochs, _, err := checkpoint.Epochs(ctx, e.store, id)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var out []*checkpoint.Manifest
 	for _, x := range epochs {
 		m, _, err := checkpoint.Load(ctx, e.store, id, x)
-		if errors.Is(err, checkpoint.ErrNotFound) {
-			continue // collected meanwhile
+		switch {
+		case err == nil:
+			list = append(list, m)
+		case ctx.Err() != nil:
+			return nil, nil, err
+		case !errors.Is(err, checkpoint.ErrNotFound): // else collected meanwhile
+			unreadable = append(unreadable, fmt.Errorf("job %q: %w", name, err))
 		}
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, m)
 	}
-	return out, nil
+	return list, unreadable, nil
 }

@@ -286,7 +286,7 @@ func TestSavepointConfirmed(t *testing.T) {
 	if err != nil || m.Epoch > confirmed {
 		t.Fatalf("epoch %d is saved, %d is confirmed: %v", m.Epoch, confirmed, err)
 	}
-	list, err := e.Checkpoints(ctx, "j")
+	list, _, err := e.Checkpoints(ctx, "j")
 	if err != nil {
 		t.Fatal(err)
 	}

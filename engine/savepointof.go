@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 
 	"github.com/streamsql/streamsql/checkpoint"
 	"github.com/streamsql/streamsql/internal/catalog"
@@ -13,11 +14,13 @@ import (
 // in this process, whose sinks have all confirmed it: a savepoint has no pending
 // commits. Where a checkpoint left something to commit the targets are asked.
 func (e *Engine) SavepointOf(ctx context.Context, name, path string) (*checkpoint.Manifest, error) {
-	list, err := e.Checkpoints(ctx, name)
-	if err != nil {
+	list, unreadable, err := e.Checkpoints(ctx, name)
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if len(list) == 0 {
+	case len(unreadable) > 0:
+		return nil, errors.Join(unreadable...)
+	case len(list) == 0:
 		return nil, sqlerr.New(sqlerr.CodeCheckpoint, 0, "job %q has no complete checkpoint yet", name)
 	}
 	var m *checkpoint.Manifest

@@ -65,13 +65,16 @@ func (s *Session) show(ctx context.Context, st *tree.Show) (*Result, error) {
 	case tree.ShowCheckpoints:
 		return s.showCheckpoints(ctx, st)
 	case tree.ShowSavepoints:
-		list, err := s.e.Savepoints(ctx)
+		list, unreadable, err := s.e.Savepoints(ctx)
 		if err != nil {
 			return nil, err
 		}
 		r.Columns = []string{"savepoint", "job", "epoch", "created"}
 		for _, sp := range list {
 			r.Rows = append(r.Rows, []string{sp.Path, sp.Manifest.Name, fmt.Sprint(sp.Manifest.Epoch), stamp(sp.Manifest.Created)})
+		}
+		for _, err := range unreadable {
+			r.Rows = append(r.Rows, []string{"unreadable: " + err.Error(), "", "", ""})
 		}
 	default:
 		return nil, sqlerr.NotSupported(st.Pos, "this form of SHOW")
@@ -91,15 +94,20 @@ func (s *Session) showCheckpoints(ctx context.Context, st *tree.Show) (*Result, 
 		}
 	}
 	for _, n := range names {
-		list, err := s.e.Checkpoints(ctx, n)
-		if err != nil {
-			if st.Job != nil {
-				return nil, at(err, st.Job.Pos)
-			}
+		list, unreadable, err := s.e.Checkpoints(ctx, n)
+		switch {
+		case err != nil && st.Job != nil:
+			return nil, at(err, st.Job.Pos)
+		case ctx.Err() != nil:
 			return nil, err
+		case err != nil:
+			unreadable = []error{err}
 		}
 		for _, m := range list {
 			r.Rows = append(r.Rows, CheckpointRow(n, m))
+		}
+		for _, err := range unreadable {
+			r.Rows = append(r.Rows, []string{n, "", "", "", "", "unreadable: " + err.Error()})
 		}
 	}
 	return r, nil

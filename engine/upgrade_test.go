@@ -109,7 +109,7 @@ func TestOlderCheckpointOfAnotherQuery(t *testing.T) {
 	run(declared+"INSERT INTO o SELECT k, COUNT(*), MIN(v) FROM i GROUP BY k", 1, engine.Start{})
 	write(t, in, `{"k":"a","v":2}`)
 	run(now, 2, engine.Start{AllowNonRestored: true})
-	list, err := e.Checkpoints(ctx, "j")
+	list, _, err := e.Checkpoints(ctx, "j")
 	if err != nil {
 		t.Fatal(err)
 	}

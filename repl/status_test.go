@@ -18,7 +18,7 @@ func TestStatusText(t *testing.T) {
 	dropping := quiet
 	dropping.Late, dropping.PartlyLate, dropping.Broken, dropping.DeadLetters = 1, 2, 3, 4
 	waiting := quiet
-	waiting.Stall = "commit of epoch 17 to postgres host:5432/db waits: connection refused"
+	waiting.Stall = "commit of epoch 17 to postgres host:5432/db: connection refused"
 	for _, c := range []struct {
 		st    engine.Status
 		width int
@@ -29,8 +29,8 @@ func TestStatusText(t *testing.T) {
 		{quiet, 40, "in 1234.6k  out 20  memory 3.0 MiB"},
 		{dropping, 120, "in 1234.6k  1500/s  out 20  late 1  partly late 2  broken 3  dead letters 4  epoch 17  memory 3.0 MiB  behind 1m0s"},
 		{dropping, 79, "in 1234.6k  out 20  late 1  partly late 2  broken 3  dead letters 4"},
-		{waiting, 150, "in 1234.6k  1500/s  out 20  epoch 17  memory 3.0 MiB  behind 1m0s  waiting: commit of epoch 17 to postgres host:5432/db waits: connection refused"},
-		{waiting, 79, "in 1234.6k  out 20  waiting: commit of epoch 17 to postgres host:5432/db waits:"},
+		{waiting, 150, "in 1234.6k  1500/s  out 20  epoch 17  memory 3.0 MiB  behind 1m0s  waiting: commit of epoch 17 to postgres host:5432/db: connection refused"},
+		{waiting, 79, "in 1234.6k  out 20  waiting: commit of epoch 17 to postgres host:5432/db: conne"},
 		{waiting, 40, "waiting: commit of epoch 17 to postgres "},
 	} {
 		if got := statusText(c.st, 1500, now, c.width); got != c.want {

@@ -25,16 +25,24 @@ func (a *app) checkpointCommand() *cobra.Command {
 						}
 					}
 					var rows [][]string
+					var unreadable []error
 					for _, n := range names {
-						list, err := e.Checkpoints(c.Context(), n)
-						if err != nil {
+						list, bad, err := e.Checkpoints(c.Context(), n)
+						if err != nil && (len(args) > 0 || c.Context().Err() != nil) {
 							return err
 						}
+						if err != nil {
+							bad = []error{err}
+						}
+						unreadable = append(unreadable, bad...)
 						for _, m := range list {
 							rows = append(rows, engine.CheckpointRow(n, m))
 						}
 					}
-					return a.table([]string{"job", "epoch", "attempt", "bytes", "created", "kind"}, rows)
+					if err := a.table([]string{"job", "epoch", "attempt", "bytes", "created", "kind"}, rows); err != nil {
+						return err
+					}
+					return a.unreadable(unreadable)
 				})
 			}},
 		&cobra.Command{Use: "inspect JOB", Short: "show what the newest checkpoint of a job holds", Args: usageArgs(cobra.ExactArgs(1)),
@@ -65,14 +73,28 @@ func (a *app) checkpointCommand() *cobra.Command {
 	return c
 }
 
-// checkpoints calls do with the checkpoints of a job, of which there must be one.
+// unreadable says what could not be listed, and fails when there is any.
+func (a *app) unreadable(errs []error) (failed error) {
+	for _, err := range errs {
+		failed = a.show(err, "", exitFailed)
+	}
+	return failed
+}
+
+// checkpoints calls do with the checkpoints of a job that can be read, and fails when
+// there is none or when others cannot.
 func (a *app) checkpoints(ctx context.Context, e *engine.Engine, job string, do func([]*checkpoint.Manifest) error) error {
-	list, err := e.Checkpoints(ctx, job)
+	list, unreadable, err := e.Checkpoints(ctx, job)
 	if err != nil {
 		return err
 	}
-	if len(list) == 0 {
+	switch {
+	case len(list) > 0:
+		if err := do(list); err != nil {
+			return err
+		}
+	case len(unreadable) == 0:
 		return sqlerr.New(sqlerr.CodeCheckpoint, 0, "job %q has no complete checkpoint", job)
 	}
-	return do(list)
+	return a.unreadable(unreadable)
 }

@@ -335,7 +335,10 @@ func TestSecondSignal(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.append("in.json", `{"k":"a","v":1}`)
-	eventually(t, "word that it waits", func() bool { return strings.Contains(s.errs.String(), `job "job" waits: `) })
+	eventually(t, "word that it waits", func() bool { return strings.Contains(s.errs.String(), `job "job" waits: commit of epoch `) })
+	if said := s.errs.String(); strings.Count(said, "waits") != strings.Count(said, "\"job\" waits: ") {
+		t.Errorf("it says that it waits more than once in a line\n%s", said)
+	}
 	if err := s.cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}

@@ -35,7 +35,7 @@ func (a *app) savepointCommand() *cobra.Command {
 		&cobra.Command{Use: "list", Short: "list the savepoints of the data directory", Args: usageArgs(cobra.NoArgs),
 			RunE: func(c *cobra.Command, _ []string) error {
 				return a.withEngine(c.Context(), func(e *engine.Engine) error {
-					list, err := e.Savepoints(c.Context())
+					list, unreadable, err := e.Savepoints(c.Context())
 					if err != nil {
 						return err
 					}
@@ -43,7 +43,10 @@ func (a *app) savepointCommand() *cobra.Command {
 					for _, s := range list {
 						rows = append(rows, append([]string{s.Path}, engine.CheckpointRow(s.Manifest.Name, s.Manifest)...))
 					}
-					return a.table([]string{"path", "job", "epoch", "attempt", "bytes", "created", "kind"}, rows)
+					if err := a.table([]string{"path", "job", "epoch", "attempt", "bytes", "created", "kind"}, rows); err != nil {
+						return err
+					}
+					return a.unreadable(unreadable)
 				})
 			}},
 		a.pathCommand("inspect", "show what a savepoint holds", func(ctx context.Context, _ checkpoint.Store, m *checkpoint.Manifest) error {

@@ -236,5 +236,5 @@ func (a *attempt) release(ctx context.Context, m *checkpoint.Manifest) error {
 
 // pendingError says that an epoch waits for a group.
 func pendingError(g string, e stream.Epoch, err error) string {
-	return fmt.Sprintf("commit of epoch %d to %s waits: %v", e, g, err)
+	return fmt.Sprintf("commit of epoch %d to %s: %v", e, g, err)
 }

@@ -47,7 +47,7 @@ INSERT INTO out SELECT window_start, k, COUNT(*), COUNT(DISTINCT k) FROM HOP(t, 
 	measure := func(windows int) (state int64) {
 		f.allow(windows * keys)
 		for end := time.Now().Add(60 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-			list, err := e.Checkpoints(ctx, "case")
+			list, _, err := e.Checkpoints(ctx, "case")
 			if err == nil && len(list) > 0 && read(list[len(list)-1]) == fmt.Sprint(windows*keys) {
 				m := list[len(list)-1]
 				for _, ts := range m.Tasks {
