@@ -157,7 +157,7 @@ func (d *driver) readManifest(ctx context.Context, act checkpoint.ReadManifest) 
 	if err != nil {
 		stall = fmt.Sprintf("the store does not say whether checkpoint %d exists: %v", act.Epoch, err)
 	}
-	d.status.stalled(stall)
+	d.status.stalled("", stall)
 	switch {
 	case sqlerr.CodeOf(err) == sqlerr.CodeFenced && err != nil:
 		d.put(checkpoint.AttemptSuperseded{})
@@ -175,14 +175,14 @@ func (d *driver) commit(ctx context.Context, act checkpoint.Commit) {
 		}
 		err := d.run.commit(ctx, g, act.Manifest, act.Checksum)
 		if err == nil {
-			d.status.stalled("")
+			d.status.stalled(g.name, "")
 			d.put(checkpoint.Committed{Group: g.name, Epoch: act.Manifest.Epoch})
 			return
 		}
 		e := sqlerr.As(err)
 		retry := e != nil && e.Retry
 		if retry {
-			d.status.stalled(pendingError(g.name, act.Manifest.Epoch, err))
+			d.status.stalled(g.name, pendingError(g.name, act.Manifest.Epoch, err))
 		}
 		d.put(checkpoint.CommitFailed{Group: g.name, Epoch: act.Manifest.Epoch, Err: err, Retry: retry})
 	}

@@ -1,6 +1,8 @@
 package runtime
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -228,6 +230,7 @@ func (s *stallNote) reason() string {
 type driverStatus struct {
 	mu      sync.Mutex
 	info    checkpointInfo
+	stalls  map[string]string // why one waits for a target system, or under "" for the store
 	started int64
 	waiting map[string][]chan error
 }
@@ -251,16 +254,28 @@ func (s *driverStatus) completed(e stream.Epoch, now int64) {
 	s.mu.Unlock()
 }
 
-func (s *driverStatus) stalled(why string) {
+// stalled notes why group, or the store under "", is waited for; "" when it no longer is.
+func (s *driverStatus) stalled(group, why string) {
 	s.mu.Lock()
-	s.info.stall = why
-	s.mu.Unlock()
+	defer s.mu.Unlock()
+	if s.stalls == nil {
+		s.stalls = map[string]string{}
+	}
+	s.stalls[group] = why
+	if why == "" {
+		delete(s.stalls, group)
+	}
 }
 
+// get gives the figures, and of all that is waited for what comes first by name.
 func (s *driverStatus) get() checkpointInfo {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.info
+	info := s.info
+	if len(s.stalls) > 0 {
+		info.stall = s.stalls[slices.Min(slices.Collect(maps.Keys(s.stalls)))]
+	}
+	return info
 }
 
 // expect returns a channel that gets the outcome of the savepoint at path.
