@@ -1,29 +1,32 @@
 package nats
 
-import "strings"
+import "bytes"
 
 // delivery is what a consumer says of a message in its reply subject.
 type delivery struct {
 	stream, consumer uint64 // sequences
 	time             int64  // nanoseconds since 1970
 	pending          uint64 // messages behind this one
-	head             string // of the reply subject, up to the number of deliveries
+	head             []byte // of the reply subject, up to the number of deliveries
 }
 
-// parseAck reads the reply subject of a delivered message. Version 1 has 9 tokens,
+var ackPrefix = []byte("$JS.ACK.")
+
+// parseAck reads the reply subject of a delivered message and gives the name of the
+// consumer besides. Version 1 has 9 tokens,
 // $JS.ACK.<stream>.<consumer>.<delivered>.<stream seq>.<consumer seq>.<time>.<pending>;
 // version 2 has domain and account hash before the stream and may have a token at the
 // end: 11 or 12 tokens (NATS ADR-15).
-func parseAck(s string) (d delivery, ok bool) {
-	if !strings.HasPrefix(s, "$JS.ACK.") {
-		return d, false
+func parseAck(s []byte) (d delivery, name []byte, ok bool) {
+	if !bytes.HasPrefix(s, ackPrefix) {
+		return d, nil, false
 	}
 	var dots [12]int
 	n := 0
-	for i := 0; i < len(s); i++ {
-		if s[i] == '.' {
+	for i, c := range s {
+		if c == '.' {
 			if n == len(dots) {
-				return d, false
+				return d, nil, false
 			}
 			dots[n] = i
 			n++
@@ -35,7 +38,7 @@ func parseAck(s string) (d delivery, ok bool) {
 	case 10, 11:
 		base = 6
 	default:
-		return d, false
+		return d, nil, false
 	}
 	if n < len(dots) {
 		dots[n] = len(s)
@@ -46,11 +49,12 @@ func parseAck(s string) (d delivery, ok bool) {
 		number(s[dots[base+2]+1:dots[base+3]], &tm) &&
 		number(s[dots[base+3]+1:dots[base+4]], &d.pending)
 	d.time, d.head = int64(tm), s[:dots[base-1]+1]
-	return d, ok
+	return d, s[dots[base-2]+1 : dots[base-1]], ok
 }
 
-func number(s string, out *uint64) bool {
-	if s == "" || len(s) > 19 {
+// number reads a decimal number of up to 19 digits.
+func number[T string | []byte](s T, out *uint64) bool {
+	if len(s) == 0 || len(s) > 19 {
 		return false
 	}
 	var x uint64

@@ -17,13 +17,14 @@ const (
 
 // acks is what the newest consumer has delivered and what has not been acknowledged
 // yet. A message is acknowledged when a checkpoint has released it, and as
-// soon as it comes when that was long ago. Any goroutine may call its methods.
+// soon as the reader sees it when that was long ago. Any goroutine may call its methods.
 type acks struct {
 	s *session
 
 	mu       sync.Mutex
 	head     string // of the reply subjects
 	runs     []run  // in order
+	again    []run  // came though it was released long ago
 	released uint64 // up to this sequence all is released
 	aged     uint64 // up to this sequence all has been here for a beat
 }
@@ -36,18 +37,20 @@ func (r run) last() uint64 { return r.stream + r.n - 1 }
 // reset forgets what was delivered: another consumer delivers it again.
 func (a *acks) reset() {
 	a.mu.Lock()
-	a.runs, a.aged = nil, 0
+	a.runs, a.again, a.aged = nil, nil, 0
 	a.mu.Unlock()
 }
 
-// arrived takes note of a delivery. One that is not above all before it is a redelivery
+// arrived takes note of a delivery, without a word to the server. One that is not above all before it is a redelivery
 // of what is here.
 func (a *acks) arrived(d delivery) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.head = d.head
+	if string(d.head) != a.head {
+		a.head = string(d.head)
+	}
 	if d.stream <= a.released {
-		_ = a.send(d.stream, d.consumer, ackDone)
+		a.again = append(a.again, run{d.stream, d.consumer, 1})
 		return
 	}
 	if n := len(a.runs); n > 0 {
@@ -60,6 +63,16 @@ func (a *acks) arrived(d delivery) {
 		}
 	}
 	a.runs = append(a.runs, run{d.stream, d.consumer, 1})
+}
+
+// repeat acknowledges what came again.
+func (a *acks) repeat() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, r := range a.again {
+		_ = a.send(r.stream, r.consumer, ackDone)
+	}
+	a.again = a.again[:0]
 }
 
 // release acknowledges everything up to sequence to. What does not reach the server is

@@ -13,6 +13,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -109,13 +110,13 @@ func TestParseAck(t *testing.T) {
 		"$JS.ACK.hub.ACCHASH.bids.c1.1.123.45.1700000000123456789.7",
 		"$JS.ACK._.ACCHASH.bids.c1.1.123.45.1700000000123456789.7.random",
 	} {
-		want.head = s[:strings.Index(s, "c1.")+3]
-		if d, ok := parseAck(s); !ok || d != want {
-			t.Errorf("%s: %+v %v", s, d, ok)
+		want.head = []byte(s[:strings.Index(s, "c1.")+3])
+		if d, name, ok := parseAck([]byte(s)); !ok || !reflect.DeepEqual(d, want) || string(name) != "c1" {
+			t.Errorf("%s: %+v %q %v", s, d, name, ok)
 		}
 	}
 	for _, s := range []string{"", "_INBOX.x", "$JS.ACK.a.b.1.2.3.4", "$JS.ACK.a.b.1.2.3.4.x", "$JS.ACK.a.b.1.2.3.4.5.6", "$JS.ACK.1.2.3.4.5.6.7.8.9.10.11", "$JS.ACK.a.b.1.-2.3.4.5"} {
-		if d, ok := parseAck(s); ok {
+		if d, _, ok := parseAck([]byte(s)); ok {
 			t.Errorf("%q was taken for %+v", s, d)
 		}
 	}

@@ -27,12 +27,6 @@ const (
 	inactive = 5 * time.Minute
 )
 
-// item is a delivered message.
-type item struct {
-	msg *natsgo.Msg
-	delivery
-}
-
 // puller reads a consumer by pull requests of its own: the server never has leave to
 // send more than fits in the queue. Anything unexpected (a hole in the consumer's own
 // numbering, silence, a deleted consumer) breaks the puller, and its owner attaches
@@ -96,37 +90,47 @@ func (p *puller) open() (err error) {
 		p.close()
 		return p.s.classify(err, "read from")
 	}
+	p.s.deliveries.add(p.consumer, p.deliver)
 	return nil
 }
 
-// arrive takes a message from the server; the client calls it in order.
+// arrive takes what the client library reads for the puller, in order: words of the
+// server, and messages where the connection is not the protocol in plain.
 func (p *puller) arrive(m *natsgo.Msg) {
-	d, ok := parseAck(m.Reply)
+	d, _, ok := parseAck([]byte(m.Reply))
 	if !ok {
 		p.control(m)
 		return
 	}
+	p.deliver([]item{{subject: []byte(m.Subject), data: m.Data, header: m.Header, size: m.Size(), delivery: d}})
+}
+
+// deliver takes messages from the server, in order.
+func (p *puller) deliver(items []item) {
 	p.mu.Lock()
-	p.heard++
-	p.out--
-	size := m.Size()
-	p.outBytes -= size
-	switch {
-	case p.broken != "":
-	case d.consumer != p.numbered+1:
-		p.broken = "messages were lost on the way"
-	default:
-		p.numbered, p.idle = d.consumer, false
-		if p.acks != nil {
-			p.acks.arrived(d)
+	before, bytes := len(p.queue), p.queued
+	for i := range items {
+		it := &items[i]
+		p.heard++
+		p.out--
+		p.outBytes -= it.size
+		if p.broken == "" && it.consumer != p.numbered+1 {
+			p.broken = "messages were lost on the way"
 		}
-		p.queue = append(p.queue, item{m, d})
-		p.queued += size
+		if p.broken != "" {
+			continue
+		}
+		p.numbered, p.idle = it.consumer, false
+		if p.acks != nil {
+			p.acks.arrived(it.delivery)
+		}
+		p.queue = append(p.queue, *it)
+		p.queued += it.size
 	}
 	// While more is on its way the reader is left to sleep until a chunk is full.
 	n := len(p.queue)
-	ready := d.pending == 0 || n == chunkRows || n == 1 && p.eager || p.out == 0 || p.broken != "" ||
-		p.queued >= chunkBytes && p.queued-size < chunkBytes
+	ready := items[len(items)-1].pending == 0 || before == 0 && p.eager || p.out <= 0 || p.broken != "" ||
+		before < chunkRows && n >= chunkRows || bytes < chunkBytes && p.queued >= chunkBytes
 	p.mu.Unlock()
 	if ready {
 		p.wake()
@@ -171,6 +175,9 @@ func (p *puller) take(spare []item, eager bool) (q []item, bytes int, idle bool,
 	q, bytes, idle, seen = p.queue, p.queued, p.idle, p.seen
 	p.queue, p.queued, p.eager = spare[:0], 0, eager
 	p.mu.Unlock()
+	if p.acks != nil {
+		p.acks.repeat()
+	}
 	return q, bytes, idle, seen
 }
 
@@ -235,6 +242,7 @@ func (p *puller) close() {
 	p.mu.Lock()
 	p.broken = or(p.broken, "closed")
 	p.mu.Unlock()
+	p.s.deliveries.remove(p.consumer)
 	if p.sub != nil {
 		_ = p.sub.Unsubscribe()
 	}

@@ -101,6 +101,7 @@ func (r *reader) Next(ctx context.Context) (*connectors.Chunk, error) {
 			}
 			continue
 		}
+		clear(r.held)
 		r.spare = r.held
 		var idle bool
 		var seen uint64
@@ -277,18 +278,16 @@ func (r *reader) chunk(ctx context.Context) (*connectors.Chunk, error) {
 			break
 		}
 		r.heldAt++
-		r.heldBytes -= it.msg.Size()
+		r.heldBytes -= it.size
 		if it.stream <= last {
-			it.msg = nil
 			continue
 		}
 		last, lastTime = it.stream, it.time
-		if it.time >= r.from && (it.msg.Header == nil || len(it.msg.Header[markerHeader]) == 0) {
-			c.Payloads = append(c.Payloads, it.msg.Data)
+		if it.time >= r.from && len(it.header[markerHeader]) == 0 {
+			c.Payloads = append(c.Payloads, it.data)
 			rows = append(rows, *it)
-			bytes += len(it.msg.Data)
+			bytes += len(it.data)
 		}
-		it.msg = nil
 		if r.pos.Bounded && r.endTime == 0 && last >= r.pos.End {
 			r.done = true
 			break
@@ -306,7 +305,7 @@ func (r *reader) chunk(ctx context.Context) (*connectors.Chunk, error) {
 	c.Pos, c.CaughtUp, c.Pending = r.pos.encode(), up, int64(behind)
 	c.Meta = r.src.meta(rows)
 	c.Where = func(i int) (string, string) {
-		return rows[i].msg.Subject, "sequence " + strconv.FormatUint(rows[i].stream, 10)
+		return string(rows[i].subject), "sequence " + strconv.FormatUint(rows[i].stream, 10)
 	}
 	return c, nil
 }
@@ -363,20 +362,20 @@ func (s *source) meta(rows []item) []*vec.Vector {
 			it := &rows[i]
 			switch w.key {
 			case metaSubject:
-				v.AppendString(it.msg.Subject)
+				v.AppendBytes(it.subject)
 			case metaSequence:
 				v.AppendInt64(int64(it.stream))
 			case metaTimestamp:
 				v.AppendInt64(types.Micros(time.Unix(0, it.time)))
 			case metaHeaders:
-				if len(it.msg.Header) == 0 {
+				if len(it.header) == 0 {
 					v.AppendNull()
-				} else if text, err := json.Marshal(it.msg.Header); err == nil {
+				} else if text, err := json.Marshal(it.header); err == nil {
 					v.AppendBytes(text)
 				}
 			default:
-				if tok, ok := token(it.msg.Subject, w.token); ok {
-					v.AppendString(tok)
+				if tok, ok := token(it.subject, w.token); ok {
+					v.AppendBytes(tok)
 				} else {
 					v.AppendNull()
 				}

@@ -32,6 +32,8 @@ type session struct {
 	life context.Context // ends with the session or a fatal error
 	end  context.CancelFunc
 
+	deliveries deliveries
+
 	mu        sync.Mutex
 	fatal     *sqlerr.Error
 	connected bool
@@ -49,7 +51,7 @@ func openSession(ctx context.Context, o options) (*session, error) {
 	}
 	s := &session{target: target, connected: true}
 	s.life, s.end = context.WithCancel(context.Background())
-	opts = append(opts,
+	opts = append(opts, natsgo.SetCustomDialer(&s.deliveries),
 		natsgo.DisconnectErrHandler(func(*natsgo.Conn, error) { s.down() }),
 		natsgo.ReconnectHandler(func(*natsgo.Conn) { s.up() }),
 		natsgo.ClosedHandler(func(nc *natsgo.Conn) { s.closed(nc.LastError()) }),

@@ -1,6 +1,7 @@
 package nats
 
 import (
+	"bytes"
 	"strings"
 
 	"github.com/streamsql/streamsql/internal/sqlerr"
@@ -134,15 +135,15 @@ func coveredBy(subjects []string, s string) bool {
 }
 
 // token returns token i of a subject, nil when it has fewer.
-func token(s string, i int) (string, bool) {
+func token(s []byte, i int) ([]byte, bool) {
 	for ; i > 0; i-- {
-		dot := strings.IndexByte(s, '.')
+		dot := bytes.IndexByte(s, '.')
 		if dot < 0 {
-			return "", false
+			return nil, false
 		}
 		s = s[dot+1:]
 	}
-	if dot := strings.IndexByte(s, '.'); dot >= 0 {
+	if dot := bytes.IndexByte(s, '.'); dot >= 0 {
 		s = s[:dot]
 	}
 	return s, true
