@@ -36,6 +36,16 @@ type Manifest struct {
 	Created   int64 `json:"created"` // clock, microseconds; for people only
 }
 
+// Pending reports that m holds something for its sinks to commit.
+func (m *Manifest) Pending() bool {
+	for _, s := range m.Sinks {
+		if len(s.Tokens) > 0 || len(s.Rows) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // TaskState is what one subtask of a plan node sealed.
 type TaskState struct {
 	Node        int               `json:"node"`

@@ -18,6 +18,7 @@ import (
 	"github.com/streamsql/streamsql/checkpoint/dirstore"
 	"github.com/streamsql/streamsql/connectors"
 	"github.com/streamsql/streamsql/connectors/all"
+	"github.com/streamsql/streamsql/internal/sqlerr"
 )
 
 // Version is the program's version; it stands in every manifest.
@@ -95,6 +96,9 @@ func Open(ctx context.Context, o Options) (*Engine, error) {
 		e.opts.DataDir, e.temp = dir, true
 	}
 	store, err := dirstore.Open(filepath.Join(e.opts.DataDir, "checkpoints"))
+	if x := sqlerr.As(err); x != nil && x.Hint == "" && !e.temp {
+		x.Hint = "Name a directory that can be written with --data-dir."
+	}
 	if err != nil {
 		return nil, errors.Join(err, e.removeTemp())
 	}

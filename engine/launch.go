@@ -71,7 +71,7 @@ type WatchEdge = runtime.WatchEdge
 func (e *Engine) config(ctx context.Context, spec jobSpec, p *plan.Plan, show *connectors.Connector) (runtime.Config, error) {
 	var none runtime.Config
 	env := connectors.Env{DataDir: e.opts.DataDir, Stdout: e.opts.Stdout, OutputFormat: e.opts.Format}
-	if usesDefaultNATS(p) {
+	if usesDefaultNATS(p, spec.asking) {
 		url, err := e.NATSURL()
 		if err != nil {
 			return none, err
@@ -129,13 +129,14 @@ func restarts(n int) int {
 	return n
 }
 
-// usesDefaultNATS reports that some nats table of p names no server.
-func usesDefaultNATS(p *plan.Plan) bool {
+// usesDefaultNATS reports that some nats table of p, or some that is written, names no
+// server.
+func usesDefaultNATS(p *plan.Plan, written bool) bool {
 	unnamed := func(connector string, options map[string]string) bool {
 		return connector == "nats" && options["url"] == "" && options["context"] == ""
 	}
 	for _, n := range p.Nodes {
-		if n.Source != nil && unnamed(n.Source.Connector, n.Source.Options) || n.Sink != nil && unnamed(n.Sink.Connector, n.Sink.Options) {
+		if n.Source != nil && !written && unnamed(n.Source.Connector, n.Source.Options) || n.Sink != nil && unnamed(n.Sink.Connector, n.Sink.Options) {
 			return true
 		}
 	}

@@ -23,6 +23,7 @@ type jobSpec struct {
 	snap     *catalog.Snapshot
 	settings settings
 	how      Start
+	asking   bool // only the sinks are opened, to ask them
 	// uses is what a session declared for the job, nil for a file's job.
 	uses *catalog.Snapshot
 	// stored is the plan of a savepoint that is restored as it was, in place of outputs.

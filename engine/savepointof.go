@@ -8,6 +8,7 @@ import (
 	"github.com/streamsql/streamsql/internal/catalog"
 	"github.com/streamsql/streamsql/internal/runtime"
 	"github.com/streamsql/streamsql/internal/sqlerr"
+	"github.com/streamsql/streamsql/planner/plan"
 )
 
 // SavepointOf makes a savepoint of the newest checkpoint of a job, which need not run
@@ -34,8 +35,12 @@ func (e *Engine) SavepointOf(ctx context.Context, name, path string) (*checkpoin
 		}
 	}
 	if m == nil {
-		return nil, sqlerr.New(sqlerr.CodeCheckpoint, 0, "the sinks of job %q have confirmed none of its checkpoints", name).
+		none := sqlerr.New(sqlerr.CodeCheckpoint, 0, "the sinks of job %q have confirmed none of its checkpoints", name).
 			WithHint("Start the job again: it commits what is pending.")
+		if p, err := decodePlan(list[len(list)-1]); err == nil && e.asksEmbedded(p) {
+			none.Hint = otherServer + " " + none.Hint
+		}
+		return nil, none
 	}
 	dst, err := createSavepoint(path)
 	if err != nil {
@@ -46,13 +51,29 @@ func (e *Engine) SavepointOf(ctx context.Context, name, path string) (*checkpoin
 
 // confirmed reports that nothing of a checkpoint waits to be committed.
 func (e *Engine) confirmed(ctx context.Context, m *checkpoint.Manifest) (bool, error) {
+	if !m.Pending() {
+		return true, nil // no server is asked
+	}
 	p, err := decodePlan(m)
 	if err != nil {
 		return false, err
 	}
-	cfg, err := e.config(ctx, jobSpec{name: m.Name, src: m.SQL, snap: catalog.Empty, settings: e.base}, p, nil)
+	cfg, err := e.config(ctx, jobSpec{name: m.Name, src: m.SQL, snap: catalog.Empty, settings: e.base, asking: true}, p, nil)
 	if err != nil {
 		return false, err
 	}
-	return runtime.Confirmed(ctx, cfg, m)
+	ok, err := runtime.Confirmed(ctx, cfg, m)
+	if x := sqlerr.As(err); x != nil && !x.Retry && e.asksEmbedded(p) {
+		x.Hint = otherServer
+	}
+	return ok, err
+}
+
+// otherServer is the hint for what the embedded server does not know.
+const otherServer = "The embedded NATS server was asked: if the job runs on another, name it with --nats."
+
+// asksEmbedded reports that some sink of p is on the embedded server, as far as is known
+// here.
+func (e *Engine) asksEmbedded(p *plan.Plan) bool {
+	return e.opts.NATSURL == "" && usesDefaultNATS(p, true)
 }

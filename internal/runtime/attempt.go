@@ -47,6 +47,7 @@ type attempt struct {
 	encoded    atomic.Int64 // bytes of encoded state that are being written
 
 	closers []func() error
+	asking  bool // targets are only asked: nothing is made
 
 	mu       sync.Mutex
 	outcome  error // first failure
@@ -187,6 +188,9 @@ func (a *attempt) openSink(ctx context.Context, n *plan.Node) error {
 	options, err := a.resolve(c, n.Sink.Options)
 	if err != nil {
 		return err
+	}
+	if _, ok := options["auto.create"]; ok && a.asking {
+		options["auto.create"] = "false"
 	}
 	target, err := c.OpenSink(ctx, connectors.Config{Node: n.ID, Table: n.Sink.Table, Options: options, Format: n.Sink.Format,
 		Schema: n.Sink.Columns, Declared: n.Sink.Declared, Key: n.Sink.Key, Parallelism: a.graph.par[n.ID], Env: a.cfg.Env})

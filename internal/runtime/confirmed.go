@@ -7,20 +7,20 @@ import (
 )
 
 // Confirmed reports that every sink of cfg's plan has made the epoch of m visible. It
-// reads the fences of the targets for which m holds something to commit, and claims
-// nothing.
+// reads the fences of the targets for which m holds something to commit, and makes and
+// claims nothing.
 func Confirmed(ctx context.Context, cfg Config, m *checkpoint.Manifest) (ok bool, err error) {
+	if !m.Pending() {
+		return true, nil
+	}
 	pending := map[string]bool{}
 	for _, s := range m.Sinks {
 		if len(s.Tokens) > 0 || len(s.Rows) > 0 {
 			pending[s.Target] = true
 		}
 	}
-	if len(pending) == 0 {
-		return true, nil
-	}
 	cfg = cfg.withDefaults()
-	a := &attempt{cfg: cfg, job: m.Job}
+	a := &attempt{cfg: cfg, job: m.Job, asking: true}
 	a.clock.us.Store(cfg.Clock.Now())
 	defer func() {
 		if cerr := a.close(); err == nil {

@@ -53,12 +53,12 @@ func itoa(n int) string {
 }
 
 // Nearest returns the candidate closest to name by edit distance, or "" when none
-// is near enough to be a likely slip.
+// is near enough to be a likely slip. A name that shares no letter is not near.
 func Nearest(name string, candidates []string) string {
 	best, bestD := "", 1+max(1, len(name)/3)
 	lower := strings.ToLower(name)
 	for _, c := range candidates {
-		if d := distance(lower, strings.ToLower(c)); d < bestD {
+		if d := distance(lower, strings.ToLower(c)); d < min(bestD, len(c), len(name)) {
 			best, bestD = c, d
 		}
 	}
