@@ -49,20 +49,42 @@ func (c *compiler) compile(e *Expr) (*node, error) {
 			n = &node{op: opConst, typ: e.Type, val: v, pos: e.Pos}
 		}
 	}
+	c.add(key, n)
+	return n, nil
+}
+
+func (c *compiler) add(key nodeKey, n *node) {
 	n.id, n.uses = len(c.p.nodes), 1
 	c.seen[key] = n
 	c.p.nodes = append(c.p.nodes, n)
-	return n, nil
+}
+
+// before gives the node of what calls have in common.
+func (c *compiler) before(b *before, arg *node) *node {
+	key := nodeKey{b.name, ids(arg)}
+	if n, ok := c.seen[key]; ok {
+		n.uses++
+		n.most = max(n.most, b.most)
+		return n
+	}
+	arg.uses++
+	n := &node{op: opCall, typ: types.TBigInt, args: []*node{arg}, run: b.run, strict: true, cost: arg.cost + b.cost, raises: arg.raises, most: b.most}
+	c.add(key, n)
+	return n
 }
 
 func keyOf(e *Expr, args []*node) nodeKey {
 	var own strings.Builder
 	e.writeOwnKey(&own)
-	ids := make([]byte, 0, 4*len(args))
+	return nodeKey{own.String(), ids(args...)}
+}
+
+func ids(args ...*node) string {
+	b := make([]byte, 0, 4*len(args))
 	for _, a := range args {
-		ids = binary.BigEndian.AppendUint32(ids, uint32(a.id))
+		b = binary.BigEndian.AppendUint32(b, uint32(a.id))
 	}
-	return nodeKey{own.String(), string(ids)}
+	return string(b)
 }
 
 // foldable reports a call or cast of constants whose result is always the same.
@@ -179,6 +201,10 @@ func (c *compiler) buildCall(n *node, e *Expr) error {
 	n.op, n.run, n.strict = opCall, im.run, f.Strict
 	n.cost += max(im.cost, 1)
 	n.raises = n.raises || im.raises
+	if b := im.before; b != nil {
+		n.args = append(n.args, c.before(b, n.args[b.arg]))
+		n.cost += b.cost
+	}
 	return nil
 }
 

@@ -85,6 +85,18 @@ type impl struct {
 	raises bool
 	// cost is roughly nanoseconds a row.
 	cost int
+	// before, if any, is computed first, once for all calls that name the same; its
+	// column is the kernel's last argument.
+	before *before
+}
+
+// before is what calls of one argument have in common: a BIGINT of the argument.
+type before struct {
+	name string // tells it from others
+	arg  int
+	run  kernel
+	cost int
+	most int // how much of it the call wants: its node has the greatest
 }
 
 // Signatures describes each form of a call: "left(varchar, int) → varchar".

@@ -35,6 +35,7 @@ type node struct {
 	cost   int  // of the whole tree, in rough nanoseconds a row
 	id     int
 	uses   int  // places that use it
+	most   int  // of what calls have in common, the most that one wants
 	output bool // handed out by Run
 	pos    sqlerr.Pos
 
