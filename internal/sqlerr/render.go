@@ -58,7 +58,7 @@ func Nearest(name string, candidates []string) string {
 	best, bestD := "", 1+max(1, len(name)/3)
 	lower := strings.ToLower(name)
 	for _, c := range candidates {
-		if d := distance(lower, strings.ToLower(c)); d < min(bestD, len(c), len(name)) {
+		if d := distance(lower, strings.ToLower(c)); d < min(bestD, len(name)) {
 			best, bestD = c, d
 		}
 	}

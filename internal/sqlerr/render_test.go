@@ -10,8 +10,8 @@ func TestNearest(t *testing.T) {
 	}{
 		{"s", []string{"t", "a"}, ""},
 		{"s", []string{"t", "S"}, "S"},
-		{"id", []string{"d", "ix"}, "ix"},
-		{"ab", []string{"cd", "b"}, ""},
+		{"id", []string{"xy", "ix"}, "ix"},
+		{"tt", []string{"cd", "t"}, "t"},
 		{"bids", []string{"asks", "bid"}, "bid"},
 		{"orders", []string{"order", "borders", "odor"}, "order"},
 		{"orders", nil, ""},
