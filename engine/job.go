@@ -42,6 +42,10 @@ type Start struct {
 // an earlier run.
 var ErrFinished = runtime.ErrFinished
 
+// ErrRefused is in the chain of the error of a job, and of Run, when a target has refused
+// what a checkpoint holds for it.
+var ErrRefused = runtime.ErrRefused
+
 // Job is a job of this process. Its methods are safe for concurrent use.
 type Job struct {
 	Name string

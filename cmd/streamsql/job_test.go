@@ -366,3 +366,24 @@ func TestDemo(t *testing.T) {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
 }
+
+// TestRefusedRow: a row that the target refuses fails the job, when it comes and at each
+// start that finds it pending.
+func TestRefusedRow(t *testing.T) {
+	pg := pgtest.Start(t)
+	if _, err := pg.Open(t).Exec("CREATE TABLE o (v bigint CHECK (v < 2))"); err != nil {
+		t.Fatal(err)
+	}
+	for _, mode := range []string{"wal", "append"} {
+		p := newPlace(t)
+		p.write("in.json", `{"v":1}`, `{"v":2}`)
+		p.write("job.sql", "CREATE TABLE i (v BIGINT) WITH (connector = 'file', path = 'in.json', format = 'json');",
+			"CREATE TABLE o (v BIGINT) WITH (connector = 'postgres', url = '"+pg.DSN+"', table = 'o', mode = '"+mode+"');", "INSERT INTO o SELECT v FROM i;")
+		for range 3 {
+			got := p.run("", "run", "job.sql", "--data-dir", "d", "--take-over")
+			if got.code != 1 || !strings.HasPrefix(got.err, "ERROR: commit of epoch 1 refused: ") || !strings.Contains(got.err, ` refused: sink "o" refused a row: `) || !strings.Contains(got.err, "\nHINT: Set 'on.error' = 'skip'") {
+				t.Errorf("%s: %+v", mode, got)
+			}
+		}
+	}
+}

@@ -68,11 +68,11 @@ func (a *app) code(err error) int {
 }
 
 // exitOf tells an error in what the user wrote, found before anything ran, from a job
-// that failed: also one that another has taken the place of, or that something outside
-// does not let start.
+// that failed: also one that another has taken the place of, that something outside does
+// not let start, or that a pending row stops again.
 func exitOf(err error) int {
 	e := sqlerr.As(err)
-	if e == nil || e.Class != sqlerr.User {
+	if e == nil || e.Class != sqlerr.User || errors.Is(err, engine.ErrRefused) {
 		return exitFailed
 	}
 	switch e.Code {

@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -118,12 +119,15 @@ func (a *attempt) commit(ctx context.Context, g *group, m *checkpoint.Manifest, 
 		return nil
 	}
 	if e := sqlerr.As(err); e != nil && e.Class == sqlerr.User && e.Code != sqlerr.CodeFenced {
-		refused := *e
-		refused.Msg = fmt.Sprintf("commit of epoch %d refused: %s", m.Epoch, e.Msg)
-		return &refused
+		return fmt.Errorf("commit of epoch %d %w: %w", m.Epoch, ErrRefused, err)
 	}
 	return err
 }
+
+// ErrRefused is in the chain of the User error of a commit that a target will not take.
+// It is the job that failed, at a start as well, which makes the
+// commits that are pending.
+var ErrRefused = errors.New("refused")
 
 // part adds one sink's part to the group's share.
 func (a *attempt) part(ctx context.Context, g *group, s checkpoint.SinkState) error {

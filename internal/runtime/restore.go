@@ -80,6 +80,9 @@ func (a *attempt) startFrom(ctx context.Context, d due, older []stream.Epoch) (e
 		}
 		for _, d := range p.due {
 			if err := p.by.commit(ctx, p.g, d.m, d.sum); err != nil {
+				if errors.Is(err, ErrRefused) {
+					return err
+				}
 				return fmt.Errorf("commit of epoch %d, left pending: %w", d.m.Epoch, err)
 			}
 		}
