@@ -192,6 +192,9 @@ type Reader interface {
 type Chunk struct {
 	// Payloads are undecoded messages; each may hold several rows.
 	Payloads [][]byte
+	// Release, if set, gives the payloads' bytes back: once they are decoded, from any
+	// goroutine, and once only.
+	Release func()
 	// Meta has one column per wanted metadata key, one value per payload.
 	Meta []*vec.Vector
 	// Batch is decoded rows: the wanted columns, then the wanted metadata.

@@ -220,6 +220,9 @@ func (rd *reading) next(limit time.Duration) error {
 	for _, p := range c.Payloads {
 		rd.got = append(rd.got, string(p))
 	}
+	if c.Release != nil {
+		c.Release()
+	}
 	return nil
 }
 

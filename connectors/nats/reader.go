@@ -45,7 +45,9 @@ type reader struct {
 	heldAt    int
 	heldBytes int
 	spare     []item
-	pending   uint64 // behind the last message taken
+	rows      []*item // scratch
+	subject   string  // of the last row
+	pending   uint64  // behind the last message taken
 	caughtUp  bool
 	told      bool // the first chunk is out
 	done      bool
@@ -263,10 +265,12 @@ func (r *reader) wait(ctx context.Context, d time.Duration) error {
 func (r *reader) chunk(ctx context.Context) (*connectors.Chunk, error) {
 	n := min(chunkRows, len(r.held)-r.heldAt)
 	c := &connectors.Chunk{Payloads: make([][]byte, 0, n)}
-	rows := make([]item, 0, n)
+	places := make([]place, 0, n)
+	first := r.heldAt
 	last, lastTime := r.pos.Seq, int64(0)
 	bytes := 0
-	for r.heldAt < len(r.held) && len(rows) < n && bytes < chunkBytes {
+	r.rows = r.rows[:0]
+	for r.heldAt < len(r.held) && len(places) < n && bytes < chunkBytes {
 		it := &r.held[r.heldAt]
 		if from := max(last, r.pos.Seen); it.stream > from+1 {
 			if err := r.jump(ctx, from); err != nil {
@@ -285,7 +289,8 @@ func (r *reader) chunk(ctx context.Context) (*connectors.Chunk, error) {
 		last, lastTime = it.stream, it.time
 		if it.time >= r.from && len(it.header[markerHeader]) == 0 {
 			c.Payloads = append(c.Payloads, it.data)
-			rows = append(rows, *it)
+			places = append(places, place{r.subjectOf(it), it.stream})
+			r.rows = append(r.rows, it)
 			bytes += len(it.data)
 		}
 		if r.pos.Bounded && r.endTime == 0 && last >= r.pos.End {
@@ -298,16 +303,56 @@ func (r *reader) chunk(ctx context.Context) (*connectors.Chunk, error) {
 	}
 	behind := uint64(len(r.held)-r.heldAt) + r.pending
 	up := behind == 0 && !r.done
-	if len(rows) == 0 && up == r.caughtUp && r.told && !r.done {
+	give := lend(r.held[first:r.heldAt])
+	if len(places) == 0 && up == r.caughtUp && r.told && !r.done {
+		give()
 		return nil, nil
 	}
 	r.caughtUp, r.told = up, true
-	c.Pos, c.CaughtUp, c.Pending = r.pos.encode(), up, int64(behind)
-	c.Meta = r.src.meta(rows)
+	c.Pos, c.CaughtUp, c.Pending, c.Release = r.pos.encode(), up, int64(behind), give
+	c.Meta = r.src.meta(r.rows)
 	c.Where = func(i int) (string, string) {
-		return string(rows[i].subject), "sequence " + strconv.FormatUint(rows[i].stream, 10)
+		return places[i].subject, "sequence " + strconv.FormatUint(places[i].seq, 10)
 	}
 	return c, nil
+}
+
+// place is where a row comes from.
+type place struct {
+	subject string
+	seq     uint64
+}
+
+// subjectOf is the subject of a message; neighbours of one subject share it.
+func (r *reader) subjectOf(it *item) string {
+	if string(it.subject) != r.subject {
+		r.subject = string(it.subject)
+	}
+	return r.subject
+}
+
+// lend counts what messages hold of each slab, and gives what releases it.
+func lend(items []item) func() {
+	type hold struct {
+		slab *slab
+		n    int
+	}
+	var holds []hold
+	for i := range items {
+		s := items[i].slab
+		switch {
+		case s == nil:
+		case len(holds) > 0 && holds[len(holds)-1].slab == s:
+			holds[len(holds)-1].n++
+		default:
+			holds = append(holds, hold{s, 1})
+		}
+	}
+	return func() {
+		for _, h := range holds {
+			h.slab.release(h.n)
+		}
+	}
 }
 
 // beyond reports whether a message lies behind the end of a bounded read.
@@ -351,7 +396,7 @@ func (r *reader) Close() error {
 }
 
 // meta gives the wanted metadata of rows, a column each.
-func (s *source) meta(rows []item) []*vec.Vector {
+func (s *source) meta(rows []*item) []*vec.Vector {
 	if len(s.wanted) == 0 {
 		return nil
 	}
@@ -359,7 +404,7 @@ func (s *source) meta(rows []item) []*vec.Vector {
 	for k, w := range s.wanted {
 		v := vec.New(w.typ, len(rows))
 		for i := range rows {
-			it := &rows[i]
+			it := rows[i]
 			switch w.key {
 			case metaSubject:
 				v.AppendBytes(it.subject)

@@ -9,33 +9,32 @@ import (
 )
 
 const (
-	// A tap reads into slabs that grow from one size to the other while the server has
-	// as much to say.
-	slabMin, slabMax = 16 << 10, 256 << 10
-
 	// lineMax bounds a line of the protocol; the server's INFO is the longest.
 	lineMax = 1 << 20
 	// frameMax bounds a message; the server allows 64 MiB.
 	frameMax = 65 << 20
 )
 
-// item is a delivered message. Its bytes lie where they were read and never change.
+// item is a delivered message. Its bytes lie where they were read, and stay as they are
+// until the slab has them back.
 type item struct {
 	subject, data []byte
 	header        natsgo.Header
-	size          int // as the server counts it
+	size          int   // as the server counts it
+	slab          *slab // nil for one that has its bytes to itself
 	delivery
 }
 
 // deliveries is where a session's pullers wait for messages, by the name of the
 // consumer.
 type deliveries struct {
+	slabs slabs
 	mu    sync.RWMutex
 	takes map[string]func([]item)
 }
 
 // add has what a consumer delivers given to take, a batch at a time and in order; take
-// must not block or keep the slice.
+// must not block or keep the slice, and gives every item back to its slab.
 func (d *deliveries) add(consumer string, take func([]item)) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -76,9 +75,9 @@ type tap struct {
 	net.Conn
 	to *deliveries
 
-	slab  []byte // read; its capacity is the slab
+	slab  *slab
+	buf   []byte // of the slab, what was read
 	from  int    // up to here it was passed or taken
-	lent  bool   // items lie in the slab
 	grow  int    // size of the next slab
 	need  int    // bytes of the frame that is not there yet as a whole
 	pass  int    // bytes from here on that are the library's
@@ -101,33 +100,38 @@ func (t *tap) Read(p []byte) (int, error) {
 		case n > 0:
 			return n, nil
 		case t.blind:
-			t.slab, t.items = nil, nil
+			t.slab, t.buf, t.from, t.items = nil, nil, 0, nil
 			return t.Conn.Read(p)
 		}
-		if err := t.fill(); err != nil {
+		if err := t.fill(); err != nil && t.from == len(t.buf) {
 			return 0, err
+		} else if err != nil {
+			t.blind = true
 		}
 	}
 }
 
 // fill reads what the server has sent.
 func (t *tap) fill() error {
-	rest := t.slab[t.from:]
-	if len(rest) == 0 && !t.lent {
-		t.slab, t.from = t.slab[:0], 0
+	rest := t.buf[t.from:]
+	if len(rest) == 0 && t.slab != nil && t.slab.unused() {
+		t.buf, t.from = t.buf[:0], 0
 	}
-	if free := cap(t.slab) - len(t.slab); free < t.need-len(rest) || free < cap(t.slab)/8 || cap(t.slab) == 0 {
+	if free := cap(t.buf) - len(t.buf); t.slab == nil || free < t.need-len(rest) || free < cap(t.buf)/8 {
 		t.grow = max(t.grow, slabMin)
-		slab := make([]byte, len(rest), max(t.grow, t.need))
-		copy(slab, rest)
-		t.slab, t.from, t.lent = slab, 0, false
+		old := t.slab
+		t.slab = t.to.slabs.get(max(t.grow, t.need))
+		t.buf, t.from = append(t.slab.bytes[:0], rest...), 0
+		if old != nil {
+			old.release(1)
+		}
 	}
-	free := t.slab[len(t.slab):cap(t.slab)]
+	free := t.buf[len(t.buf):cap(t.buf)]
 	n, err := t.Conn.Read(free)
 	if n == len(free) {
 		t.grow = min(2*t.grow, slabMax)
 	}
-	t.slab = t.slab[:len(t.slab)+n]
+	t.buf = t.buf[:len(t.buf)+n]
 	if n > 0 {
 		return nil
 	}
@@ -138,8 +142,8 @@ func (t *tap) fill() error {
 // fits.
 func (t *tap) frames(p []byte) (n int) {
 	t.need = 0
-	for t.from < len(t.slab) {
-		b := t.slab[t.from:]
+	for t.from < len(t.buf) {
+		b := t.buf[t.from:]
 		if t.blind {
 			t.pass = len(b)
 		}
@@ -188,7 +192,7 @@ func (t *tap) delivered(b []byte, f *frame) bool {
 	if len(b) < f.size {
 		return true
 	}
-	it := item{subject: f.subject, data: b[f.line+f.header : f.size-2 : f.size-2], delivery: d,
+	it := item{subject: f.subject, data: b[f.line+f.header : f.size-2 : f.size-2], slab: t.slab, delivery: d,
 		size: len(f.subject) + len(f.reply) + f.size - 2 - f.line}
 	if f.header > 0 {
 		var err error
@@ -196,13 +200,14 @@ func (t *tap) delivered(b []byte, f *frame) bool {
 			return false
 		}
 	}
-	t.items, t.lent = append(t.items, it), true
+	t.items = append(t.items, it)
 	return true
 }
 
 // hand gives the items to their puller, which may have another tomorrow.
 func (t *tap) hand() {
 	if len(t.items) > 0 {
+		t.slab.retain(len(t.items))
 		t.take(t.items)
 		clear(t.items)
 		t.items = t.items[:0]

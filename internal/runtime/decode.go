@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"bytes"
 	"fmt"
 	"sync"
 
@@ -165,6 +166,10 @@ func (d *decoding) decode(a *ahead) {
 		a.parts = append(a.parts, r)
 	} else {
 		d.payloads(s, a)
+		a.chunk.Payloads = nil
+		if a.chunk.Release != nil {
+			a.chunk.Release()
+		}
 	}
 	d.mu.Lock()
 	d.free = append(d.free, s)
@@ -189,7 +194,7 @@ func (d *decoding) payloads(s *scratch, a *ahead) {
 		out.N = len(s.origin)
 		r := &rows{}
 		for _, e := range s.errs {
-			r.failed = append(r.failed, failure{payload: from + e.Payload, code: e.Code, field: e.Field, msg: e.Msg, text: all[from+e.Payload]})
+			r.failed = append(r.failed, failure{payload: from + e.Payload, code: e.Code, field: e.Field, msg: e.Msg, text: bytes.Clone(all[from+e.Payload])})
 		}
 		d.compute(s, r, d.arrange(out, a.chunk, s.origin, from), func(row int32) (int, []byte) {
 			p := from + int(s.origin[row])
@@ -333,7 +338,9 @@ func (d *decoding) report(errs *expr.RowErrors, r *rows, idx []int32, from func(
 			if idx != nil {
 				row = idx[row]
 			}
-			f.payload, f.text = from(row)
+			var text []byte
+			f.payload, text = from(row)
+			f.text = bytes.Clone(text)
 		}
 		r.failed = append(r.failed, f)
 	}

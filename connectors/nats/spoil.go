@@ -1,0 +1,6 @@
+//go:build !streamsqltest
+
+package nats
+
+// spoil is for tests.
+func spoil([]byte) {}
