@@ -70,7 +70,9 @@ func TestTap(t *testing.T) {
 		}
 		return fmt.Sprintf("MSG %s 7 %s%d\r\n%s\r\n", subject, reply, len(payload), payload)
 	}
-	ack := func(consumer string, seq int) string { return fmt.Sprintf("$JS.ACK.bids.%s.1.%d.%d.17.9", consumer, seq, seq) }
+	ack := func(consumer string, seq int) string {
+		return fmt.Sprintf("$JS.ACK.bids.%s.1.%d.%d.17.9", consumer, seq, seq)
+	}
 	rnd := rand.New(rand.NewPCG(1, 1))
 	for seed := range 150 {
 		var ops []op
