@@ -164,6 +164,9 @@ func (k *committer) Forget(ctx context.Context, epoch stream.Epoch, node int) er
 	return err
 }
 
+// Status implements connectors.Reporter.
+func (k *committer) Status() connectors.Status { return k.s.locks.Status() }
+
 func (k *committer) Close() error {
 	k.link.drop()
 	return nil

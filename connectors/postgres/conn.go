@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -18,51 +19,77 @@ import (
 
 // ioTimeout is how long one read or write on the socket may take. lib/pq does not
 // return on a context's deadline while the server is stopped, so the socket has to.
+// What waits for a lock may take longer: the server answers others.
 const ioTimeout = 60 * time.Second
 
 // deadlineConn sets a deadline before every read and write.
-type deadlineConn struct{ net.Conn }
-
-func (c deadlineConn) Read(b []byte) (int, error) {
-	if err := c.SetReadDeadline(time.Now().Add(ioTimeout)); err != nil {
-		return 0, err
-	}
-	return c.Conn.Read(b)
+type deadlineConn struct {
+	net.Conn
+	timeout time.Duration
+	locks   *locks // nil for none
 }
 
-func (c deadlineConn) Write(b []byte) (int, error) {
-	if err := c.SetWriteDeadline(time.Now().Add(ioTimeout)); err != nil {
+func (c *deadlineConn) Read(b []byte) (int, error) {
+	begin := time.Now()
+	since, noted := begin, false
+	for {
+		wait := c.timeout
+		if c.locks != nil {
+			wait = min(lockPatience, wait)
+		}
+		if err := c.SetReadDeadline(time.Now().Add(wait)); err != nil {
+			return 0, err
+		}
+		n, err := c.Conn.Read(b)
+		if c.locks != nil && n == 0 && errors.Is(err, os.ErrDeadlineExceeded) && time.Since(since) < c.timeout {
+			if noted = c.locks.held(c, begin); noted {
+				since = time.Now()
+			}
+			continue
+		}
+		if noted {
+			c.locks.answered(c)
+		}
+		return n, err
+	}
+}
+
+func (c *deadlineConn) Write(b []byte) (int, error) {
+	if err := c.SetWriteDeadline(time.Now().Add(c.timeout)); err != nil {
 		return 0, err
 	}
 	return c.Conn.Write(b)
 }
 
-type dialer struct{}
-
-func (dialer) Dial(network, address string) (net.Conn, error) {
-	return dialer{}.DialTimeout(network, address, ioTimeout)
+// dialer makes connections that no read or write holds for longer than timeout, unless
+// locks says that the server waits for one.
+type dialer struct {
+	timeout time.Duration
+	locks   *locks
 }
 
-func (dialer) DialTimeout(network, address string, timeout time.Duration) (net.Conn, error) {
-	c, err := net.DialTimeout(network, address, timeout)
-	if err != nil {
-		return nil, err
-	}
-	return deadlineConn{c}, nil
+func (d dialer) Dial(network, address string) (net.Conn, error) {
+	return d.DialTimeout(network, address, d.timeout)
 }
 
-func (dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+func (d dialer) DialTimeout(network, address string, timeout time.Duration) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	defer cancel()
+	return d.DialContext(ctx, network, address)
+}
+
+func (d dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	c, err := (&net.Dialer{}).DialContext(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}
-	return deadlineConn{c}, nil
+	return &deadlineConn{c, d.timeout, d.locks}, nil
 }
 
 // openDB makes a pool; it connects on first use. Nothing here lets database/sql
 // repeat a statement on another connection: work runs on one *sql.Conn.
-func openDB(dsn string) (*sql.DB, error) {
-	c, err := connector(dsn)
+func openDB(dsn string, l *locks) (*sql.DB, error) {
+	c, err := connector(dsn, dialer{timeout: ioTimeout, locks: l})
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +98,7 @@ func openDB(dsn string) (*sql.DB, error) {
 
 // connector makes connections that bind values in binary, each statement in one round
 // trip: nothing is prepared that a pooler would have to know.
-func connector(dsn string) (*pq.Connector, error) {
+func connector(dsn string, d dialer) (*pq.Connector, error) {
 	cfg, err := pq.NewConfig(dsn)
 	if err != nil {
 		return nil, sqlerr.New(sqlerr.CodeOption, 0, "the PostgreSQL connection options are not valid").
@@ -82,7 +109,7 @@ func connector(dsn string) (*pq.Connector, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.Dialer(dialer{})
+	c.Dialer(d)
 	return c, nil
 }
 

@@ -49,7 +49,7 @@ func watch(t *testing.T, s *sink, after func(stmt string, err error) error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := connector(text)
+	c, err := connector(text, dialer{timeout: ioTimeout})
 	if err != nil {
 		t.Fatal(err)
 	}

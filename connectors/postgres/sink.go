@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 
 	"github.com/streamsql/streamsql/connectors"
@@ -16,6 +17,7 @@ type sink struct {
 	rows   int
 	fence  fence
 	db     *sql.DB
+	locks  *locks
 	target *target
 	group  string
 }
@@ -33,7 +35,8 @@ func openSink(_ context.Context, cfg connectors.Config) (connectors.Sink, error)
 	if err != nil {
 		return nil, err
 	}
-	if s.db, err = openDB(conn); err != nil {
+	s.locks = &locks{dsn: conn}
+	if s.db, err = openDB(conn, s.locks); err != nil {
 		return nil, err
 	}
 	return s, nil
@@ -79,7 +82,7 @@ func (s *sink) Identity() string {
 	return fmt.Sprintf("table %s, oid %d", s.target.relation(), s.target.oid)
 }
 
-func (s *sink) Close() error { return s.db.Close() }
+func (s *sink) Close() error { return errors.Join(s.db.Close(), s.locks.close()) }
 
 // OpenWriter opens an early writer: each flush is one transaction.
 func (s *sink) OpenWriter(ctx context.Context, wc connectors.WriterContext) (connectors.Writer, error) {

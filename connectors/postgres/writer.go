@@ -67,6 +67,9 @@ func (w *writer) Flush(ctx context.Context) error {
 	return err
 }
 
+// Status implements connectors.Reporter.
+func (w *writer) Status() connectors.Status { return w.s.locks.Status() }
+
 // Seal has nothing to commit later: what Flush wrote is in the table.
 func (w *writer) Seal(context.Context, stream.Epoch) ([]byte, error) { return nil, nil }
 

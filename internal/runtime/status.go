@@ -171,6 +171,7 @@ func (j *Job) Status() Status {
 			if s.Stall == "" {
 				s.Stall = t.sink.stalled.reason()
 			}
+			s.ask(t.sink.writer)
 		}
 	}
 	s.Memory.Snapshot = a.encoded.Load()
@@ -182,18 +183,11 @@ func (j *Job) Status() Status {
 		}
 	default:
 	}
+	for _, g := range a.groups {
+		s.ask(g.committer)
+	}
 	for _, r := range a.readers {
-		rep, ok := r.reader.(connectors.Reporter)
-		if !ok {
-			continue
-		}
-		st := rep.Status()
-		if s.Stall == "" {
-			s.Stall = st.Waiting
-		}
-		if s.Warnings += st.Warnings; st.Warning != "" {
-			s.Warning = st.Warning
-		}
+		s.ask(r.reader)
 	}
 	info := a.driver.status.get()
 	s.Epoch, s.Checkpoints = stream.Epoch(info.epoch), info.count
@@ -203,6 +197,21 @@ func (j *Job) Status() Status {
 		s.Stall = info.stall
 	}
 	return s
+}
+
+// ask adds what a reader, writer or committer tells of itself.
+func (s *Status) ask(x any) {
+	rep, ok := x.(connectors.Reporter)
+	if !ok {
+		return
+	}
+	st := rep.Status()
+	if s.Stall == "" {
+		s.Stall = st.Waiting
+	}
+	if s.Warnings += st.Warnings; st.Warning != "" {
+		s.Warning = st.Warning
+	}
 }
 
 // stallNote is why a writer waits.

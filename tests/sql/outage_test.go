@@ -214,3 +214,38 @@ func TestTargetAltered(t *testing.T) {
 		t.Errorf("%d restarts, %d rows failed: %v", st.Restarts, st.Broken, st.LastError)
 	}
 }
+
+// TestLockedTable: a job that waits for another session's lock on a table of its own says
+// so, and goes on.
+func TestLockedTable(t *testing.T) {
+	all := newWorld(t)
+	for _, mode := range []string{"upsert", "wal"} {
+		w := all.fresh(t)
+		w.exec("CREATE TABLE got (v bigint PRIMARY KEY)")
+		w.numbers("ev.a", 1, 10)
+		j := w.mustStart(w.open(), w.source(vTable, "")+w.sink("got", vTable+", PRIMARY KEY (v) NOT ENFORCED", ", mode = '"+mode+"'")+"INSERT INTO got SELECT v FROM ev;", engine.Start{})
+		rows := func(n string) func() bool { return func() bool { return w.rows("SELECT count(*) FROM got") == n } }
+		w.eventually("the first rows", rows("10"))
+		other, err := w.db.Conn(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := other.ExecContext(context.Background(), "BEGIN; LOCK TABLE got IN EXCLUSIVE MODE"); err != nil {
+			t.Fatal(err)
+		}
+		w.numbers("ev.a", 11, 20)
+		w.eventually("word of the lock", func() bool {
+			st := j.Status()
+			return st.State == "waiting" && strings.HasPrefix(st.Stall, "table got is locked in PostgreSQL by session ")
+		})
+		if _, err := other.ExecContext(context.Background(), "COMMIT"); err != nil {
+			t.Fatal(err)
+		}
+		other.Close()
+		w.eventually("the other rows", rows("20"))
+		w.eventually("the job runs", func() bool { return j.Status().State == "running" })
+		if err := j.Stop(context.Background(), ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
