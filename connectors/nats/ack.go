@@ -40,16 +40,31 @@ func parseAck(s []byte) (d delivery, name []byte, ok bool) {
 	default:
 		return d, nil, false
 	}
-	if n < len(dots) {
-		dots[n] = len(s)
+	d.head = s[:dots[base-1]+1]
+	return d, s[dots[base-2]+1 : dots[base-1]], d.numbers(s[len(d.head):])
+}
+
+// numbers reads what stands behind the head, and perhaps a token more.
+func (d *delivery) numbers(s []byte) bool {
+	var n [5]uint64
+	for i := range n {
+		k := 0
+		for ; k < len(s) && s[k]-'0' <= 9; k++ {
+			n[i] = n[i]*10 + uint64(s[k]-'0')
+		}
+		if k == 0 || k > 19 {
+			return false
+		}
+		if k == len(s) {
+			s = nil
+		} else if s[k] != '.' {
+			return false
+		} else {
+			s = s[k+1:]
+		}
 	}
-	var tm uint64
-	ok = number(s[dots[base]+1:dots[base+1]], &d.stream) &&
-		number(s[dots[base+1]+1:dots[base+2]], &d.consumer) &&
-		number(s[dots[base+2]+1:dots[base+3]], &tm) &&
-		number(s[dots[base+3]+1:dots[base+4]], &d.pending)
-	d.time, d.head = int64(tm), s[:dots[base-1]+1]
-	return d, s[dots[base-2]+1 : dots[base-1]], ok
+	d.stream, d.consumer, d.time, d.pending = n[1], n[2], int64(n[3]), n[4]
+	return true
 }
 
 // number reads a decimal number of up to 19 digits.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -46,7 +47,6 @@ type reader struct {
 	heldBytes int
 	spare     []item
 	rows      []*item // scratch
-	subject   string  // of the last row
 	pending   uint64  // behind the last message taken
 	caughtUp  bool
 	told      bool // the first chunk is out
@@ -265,12 +265,12 @@ func (r *reader) wait(ctx context.Context, d time.Duration) error {
 func (r *reader) chunk(ctx context.Context) (*connectors.Chunk, error) {
 	n := min(chunkRows, len(r.held)-r.heldAt)
 	c := &connectors.Chunk{Payloads: make([][]byte, 0, n)}
-	places := make([]place, 0, n)
+	places := places{seqs: make([]uint64, 0, n)}
 	first := r.heldAt
 	last, lastTime := r.pos.Seq, int64(0)
 	bytes := 0
 	r.rows = r.rows[:0]
-	for r.heldAt < len(r.held) && len(places) < n && bytes < chunkBytes {
+	for r.heldAt < len(r.held) && len(c.Payloads) < n && bytes < chunkBytes {
 		it := &r.held[r.heldAt]
 		if from := max(last, r.pos.Seen); it.stream > from+1 {
 			if err := r.jump(ctx, from); err != nil {
@@ -289,8 +289,10 @@ func (r *reader) chunk(ctx context.Context) (*connectors.Chunk, error) {
 		last, lastTime = it.stream, it.time
 		if it.time >= r.from && len(it.header[markerHeader]) == 0 {
 			c.Payloads = append(c.Payloads, it.data)
-			places = append(places, place{r.subjectOf(it), it.stream})
-			r.rows = append(r.rows, it)
+			places.add(it)
+			if len(r.src.wanted) > 0 {
+				r.rows = append(r.rows, it)
+			}
 			bytes += len(it.data)
 		}
 		if r.pos.Bounded && r.endTime == 0 && last >= r.pos.End {
@@ -304,31 +306,37 @@ func (r *reader) chunk(ctx context.Context) (*connectors.Chunk, error) {
 	behind := uint64(len(r.held)-r.heldAt) + r.pending
 	up := behind == 0 && !r.done
 	give := lend(r.held[first:r.heldAt])
-	if len(places) == 0 && up == r.caughtUp && r.told && !r.done {
+	if len(c.Payloads) == 0 && up == r.caughtUp && r.told && !r.done {
 		give()
 		return nil, nil
 	}
 	r.caughtUp, r.told = up, true
 	c.Pos, c.CaughtUp, c.Pending, c.Release = r.pos.encode(), up, int64(behind), give
 	c.Meta = r.src.meta(r.rows)
-	c.Where = func(i int) (string, string) {
-		return places[i].subject, "sequence " + strconv.FormatUint(places[i].seq, 10)
-	}
+	c.Where = places.at
 	return c, nil
 }
 
-// place is where a row comes from.
-type place struct {
-	subject string
-	seq     uint64
+// places are where the rows of a chunk come from. Neighbours of one subject share it.
+type places struct {
+	seqs     []uint64
+	subjects []string
+	from     []int // the row at which each subject begins
 }
 
-// subjectOf is the subject of a message; neighbours of one subject share it.
-func (r *reader) subjectOf(it *item) string {
-	if string(it.subject) != r.subject {
-		r.subject = string(it.subject)
+func (p *places) add(it *item) {
+	if n := len(p.subjects); n == 0 || p.subjects[n-1] != string(it.subject) {
+		p.subjects, p.from = append(p.subjects, string(it.subject)), append(p.from, len(p.seqs))
 	}
-	return r.subject
+	p.seqs = append(p.seqs, it.stream)
+}
+
+func (p *places) at(row int) (subject, position string) {
+	k, found := slices.BinarySearch(p.from, row)
+	if !found {
+		k--
+	}
+	return p.subjects[k], "sequence " + strconv.FormatUint(p.seqs[row], 10)
 }
 
 // lend counts what messages hold of each slab, and gives what releases it.

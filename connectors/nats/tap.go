@@ -83,9 +83,9 @@ type tap struct {
 	pass  int    // bytes from here on that are the library's
 	blind bool
 
-	items    []item
-	consumer []byte // of items
-	take     func([]item)
+	items []item
+	head  []byte // of the reply subjects of items
+	take  func([]item)
 }
 
 // Read implements net.Conn for the library, which calls it from one goroutine at a time.
@@ -177,17 +177,24 @@ func (t *tap) frames(p []byte) (n int) {
 // delivered takes a delivery to a puller, once it is there as a whole; it is false for
 // one that is the library's.
 func (t *tap) delivered(b []byte, f *frame) bool {
-	d, consumer, ok := parseAck(f.reply)
-	if !ok {
-		return false
-	}
-	if t.take == nil || !bytes.Equal(consumer, t.consumer) {
+	var d delivery
+	if t.take != nil && bytes.HasPrefix(f.reply, t.head) {
+		if !d.numbers(f.reply[len(t.head):]) {
+			return false
+		}
+		d.head = f.reply[:len(t.head)]
+	} else {
 		t.hand()
+		var consumer []byte
+		var ok bool
+		if d, consumer, ok = parseAck(f.reply); !ok {
+			return false
+		}
 		take := t.to.find(consumer)
 		if take == nil {
 			return false
 		}
-		t.consumer, t.take = append(t.consumer[:0], consumer...), take
+		t.head, t.take = append(t.head[:0], d.head...), take
 	}
 	if len(b) < f.size {
 		return true
