@@ -61,7 +61,7 @@ CREATE TRIGGER tell AFTER INSERT ON live REFERENCING NEW TABLE AS fresh FOR EACH
 	f, err := e.Load("latency", fmt.Sprintf(`CREATE TABLE ev (k BIGINT, price BIGINT, "dateTime" TIMESTAMP(3), extra VARCHAR, WATERMARK FOR "dateTime" AS "dateTime")
  WITH (connector = 'nats', url = '%s', stream = 'LIVE', format = 'json');
 CREATE TABLE live (k BIGINT, start TIMESTAMP(3), n BIGINT, PRIMARY KEY (k, start)) WITH (connector = 'postgres', url = '%s');
-INSERT INTO live SELECT k, window_start, COUNT(*) FROM TABLE(TUMBLE(TABLE ev, DESCRIPTOR("dateTime"), INTERVAL '0.1' SECOND)) GROUP BY k, window_start, window_end;`, s.URL(), pg.DSN()))
+INSERT INTO live SELECT k, window_start, COUNT(*) FROM TABLE(TUMBLE(TABLE ev, DESCRIPTOR("dateTime"), INTERVAL '0.1' SECOND)) GROUP BY k, window_start, window_end;`, s.url, pg.DSN()))
 	if err != nil {
 		return err
 	}

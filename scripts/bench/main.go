@@ -27,6 +27,7 @@ var (
 	only    = flag.String("query", "", "only this query of the engine group or mode of the postgres group")
 	profile = flag.String("cpuprofile", "", "write a CPU profile here")
 	program = flag.String("program", "build/streamsql", "the built program")
+	serve   = flag.String("serve", "", "be a NATS server over this directory, for another bench")
 )
 
 func main() {
@@ -39,6 +40,9 @@ func main() {
 }
 
 func run(groups []string) error {
+	if *serve != "" {
+		return serveBroker(*serve)
+	}
 	if *profile != "" {
 		f, err := os.Create(*profile)
 		if err != nil {

@@ -12,14 +12,13 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/streamsql/streamsql/connectors/generator/nexmark"
-	"github.com/streamsql/streamsql/connectors/nats/embedded"
 	"github.com/streamsql/streamsql/engine"
 )
 
-// natsServer is an embedded server with bids in two streams: ONE holds a bid a message,
+// natsServer is a server with bids in two streams: ONE holds a bid a message,
 // PACKED a hundred, and several times as many, so that start and end do not count.
 type natsServer struct {
-	*embedded.Server
+	*broker
 	dir    string
 	js     jetstream.JetStream
 	nc     *nats.Conn
@@ -34,10 +33,10 @@ func startNATS(bids int) (*natsServer, error) {
 		return nil, err
 	}
 	s := &natsServer{dir: dir, events: map[string]int{"ONE": bids, "PACKED": packedTimes * bids}}
-	if s.Server, err = embedded.Start(dir, embedded.Options{NoSync: true}); err != nil {
+	if s.broker, err = startBroker(dir); err != nil {
 		return nil, err
 	}
-	if s.nc, err = nats.Connect(s.URL()); err != nil {
+	if s.nc, err = nats.Connect(s.url); err != nil {
 		return nil, err
 	}
 	if s.js, err = jetstream.New(s.nc); err != nil {
@@ -77,7 +76,7 @@ func (s *natsServer) fill(stream string, pack int) error {
 
 func (s *natsServer) close() {
 	s.nc.Close()
-	s.Shutdown()
+	s.stop()
 	os.RemoveAll(s.dir)
 }
 
@@ -133,8 +132,31 @@ INSERT INTO app SELECT auction, bidder, price, "dateTime" FROM bid;`, dsn), "app
 	}
 }
 
+// spent is the time on the CPU of one run: of the server, and of the job or the client
+// that discards.
+type spent struct{ server, own time.Duration }
+
+// count runs do and adds what it spends to all.
+func (s *natsServer) count(all *[]spent, do func() (time.Duration, error)) func() (time.Duration, error) {
+	return func() (time.Duration, error) {
+		server, own := s.cpu(), cpuTime()
+		d, err := do()
+		*all = append(*all, spent{s.cpu() - server, cpuTime() - own})
+		return d, err
+	}
+}
+
+// middleSpent is the middle of each.
+func middleSpent(all []spent) spent {
+	var server, own []time.Duration
+	for _, x := range all {
+		server, own = append(server, x.server), append(own, x.own)
+	}
+	return spent{middle(server), middle(own)}
+}
+
 // benchNATS measures whole paths beside what bounds them: reading the stream and doing
-// nothing, the JSON decoder alone, and writing the same rows by hand.
+// nothing, by turns, the JSON decoder alone, and writing the same rows by hand.
 func benchNATS() error {
 	m := makeBids(*rows)
 	s, err := startNATS(m.n)
@@ -147,40 +169,38 @@ func benchNATS() error {
 		return err
 	}
 	defer pg.close()
-	d, err := median(func() (time.Duration, error) {
-		start := time.Now()
-		err := decodeAll(m)
-		return time.Since(start), err
-	})
+	d, err := medianCPU(func() error { return decodeAll(m) })
 	if err != nil {
 		return err
 	}
 	decoder := rate(m.n, d)
-	fmt.Printf("bids of %d bytes, server, database and job on this machine, median of %d\nJSON decoder alone, 7 fields: %.0f k events/s\n", m.bytes/m.n, *repeat, decoder/1e3)
-	fmt.Printf("%-46s %12s %9s %9s %14s %9s\n", "path", "k events/s", "/discard", "/decoder", "k rows/s out", "/by hand")
+	fmt.Printf("bids of %d bytes, server, database and job on this machine, median of %d, each path and the discarding client by turns\n", m.bytes/m.n, *repeat)
+	fmt.Printf("JSON decoder alone, 7 fields: %.0f k events/s, %.0f ns an event\n", decoder/1e3, 1e9/decoder)
+	fmt.Printf("%-46s %10s %8s %8s %8s %9s %11s %9s\n", "path", "k events/s", "/discard", "/decoder", "job ns", "server ns", "k rows/s out", "/by hand")
 	for _, stream := range []string{"ONE", "PACKED"} {
 		n := s.events[stream]
-		d, err := median(func() (time.Duration, error) { return s.discard(stream) })
-		if err != nil {
-			return err
-		}
-		base := rate(n, d)
-		fmt.Printf("%-46s %12.0f %9.2f %9.2f\n", stream+": read and discard", base/1e3, 1.0, base/decoder)
-		decl := fmt.Sprintf(bidDDL, "nats", fmt.Sprintf(", url = '%s', stream = '%s', 'end' = 'now'", s.URL(), stream))
+		per := func(d time.Duration) float64 { return float64(d.Nanoseconds()) / float64(n) }
+		decl := fmt.Sprintf(bidDDL, "nats", fmt.Sprintf(", url = '%s', stream = '%s', 'end' = 'now'", s.url, stream))
 		for _, p := range paths(pg.DSN()) {
 			if *only != "" && !strings.Contains(stream+": "+p.name, *only) {
 				continue
 			}
-			d, err := median(func() (time.Duration, error) {
+			var ours, client []spent
+			path := s.count(&ours, func() (time.Duration, error) {
+				return job(engine.Options{}, decl+p.sql)
+			})
+			d, base, ratio, err := turns(func() (time.Duration, error) {
 				if _, err := db.Exec("DROP TABLE IF EXISTS win, app, streamsql_fence, streamsql_target, streamsql_letter; CHECKPOINT"); err != nil {
 					return 0, err
 				}
-				return job(engine.Options{}, decl+p.sql)
-			})
+				return path()
+			}, s.count(&client, func() (time.Duration, error) { return s.discard(stream) }))
 			if err != nil {
 				return fmt.Errorf("%s: %w", p.name, err)
 			}
-			fmt.Printf("%-46s %12.0f %9.2f %9.2f", stream+": "+p.name, rate(n, d)/1e3, rate(n, d)/base, rate(n, d)/decoder)
+			x, y := middleSpent(ours), middleSpent(client)
+			fmt.Printf("%-46s %10.0f %8s %8.2f %8.0f %9.0f\n", stream+": discard", rate(n, base)/1e3, "", rate(n, base)/decoder, per(y.own), per(y.server))
+			fmt.Printf("%-46s %10.0f %8.2f %8.2f %8.0f %9.0f", stream+": "+p.name, rate(n, d)/1e3, 1/ratio, rate(n, d)/decoder, per(x.own), per(x.server))
 			if p.table != "" {
 				var out int
 				if err := db.QueryRow("SELECT count(*) FROM " + p.table).Scan(&out); err != nil {
@@ -190,7 +210,7 @@ func benchNATS() error {
 				if err != nil {
 					return err
 				}
-				fmt.Printf(" %14.1f %9.2f", rate(out, d)/1e3, rate(out, d)/hand)
+				fmt.Printf(" %11.1f %9.2f", rate(out, d)/1e3, rate(out, d)/hand)
 			}
 			fmt.Println()
 		}
