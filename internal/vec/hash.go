@@ -84,8 +84,17 @@ func span(v types.IntervalValue) (hi, lo uint64) {
 // by their bytes (XXH64), JSON by the bytes of its canonical form.
 func HashColumns(cols []*Vector, n int, out []uint64) {
 	out = out[:n]
-	for i := range out {
-		out[i] = hashInit
+	if len(cols) > 0 && plainInts(cols[0]) {
+		seed := uint64(hashInit) // in a variable, where it may overflow
+		seed = bits.RotateLeft64(seed, 23) * hashK0
+		for i, x := range cols[0].I64[:n] {
+			out[i] = mix(seed ^ hashInt(x)) // combine(hashInit, hashInt(x))
+		}
+		cols = cols[1:]
+	} else {
+		for i := range out {
+			out[i] = hashInit
+		}
 	}
 	for _, c := range cols {
 		hashColumn(c, out)
@@ -95,8 +104,10 @@ func HashColumns(cols []*Vector, n int, out []uint64) {
 // combine folds the hash of one more column into a row's hash.
 func combine(h, x uint64) uint64 { return mix(bits.RotateLeft64(h, 23)*hashK0 ^ x) }
 
+func plainInts(c *Vector) bool { return c.Valid == nil && c.Type.Phys() == types.PInt64 }
+
 func hashColumn(c *Vector, out []uint64) {
-	if c.Valid == nil && c.Type.Phys() == types.PInt64 {
+	if plainInts(c) {
 		for i, x := range c.I64[:len(out)] {
 			out[i] = combine(out[i], hashInt(x))
 		}

@@ -171,6 +171,21 @@ func (v *Vector) AppendInt64(x int64) {
 	v.pushValid()
 }
 
+// AppendInt64s appends n values to a PInt64 vector, for the caller to fill.
+func (v *Vector) AppendInt64s(n int) []int64 {
+	base := v.Len
+	v.reserve(base + n)
+	v.Len += n
+	v.I64 = v.I64[:v.Len]
+	if v.Valid != nil {
+		v.Valid = v.Valid.grow(v.Len)
+		for i := base; i < v.Len; i++ {
+			v.Valid.Set(i)
+		}
+	}
+	return v.I64[base:]
+}
+
 // AppendFloat64 appends to a PFloat64 vector.
 func (v *Vector) AppendFloat64(x float64) {
 	v.F64 = append(v.F64, x)

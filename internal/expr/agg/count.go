@@ -43,8 +43,9 @@ func (count) Merge(dst *cell.Store, off int, to uint32, src *cell.Store, srcOff 
 }
 
 func (count) Emit(s *cell.Store, off int, ids []uint32, out *vec.Vector, _ *expr.RowErrors) {
-	for _, id := range ids {
-		out.AppendInt64(int64(s.Record(id)[off]))
+	vals := out.AppendInt64s(len(ids))
+	for k, id := range ids {
+		vals[k] = int64(s.Record(id)[off])
 	}
 }
 
