@@ -27,6 +27,20 @@ type fence struct {
 	Checksum string       `json:"checksum,omitempty"`
 	// Free: the job has ended well, and another may have the directory.
 	Free bool `json:"free,omitempty"`
+	// Before is the fence of another job that this one replaced and has committed nothing
+	// behind: should it never do so, nothing has changed.
+	Before *fence `json:"before,omitempty"`
+}
+
+// of is what the directory remembers of a job, nil when that counts no longer.
+func (f *fence) of(job string) *fence {
+	for f != nil && f.Job != job && f.Epoch == 0 {
+		f = f.Before
+	}
+	if f == nil || f.Job != job {
+		return nil
+	}
+	return f
 }
 
 // committer makes the files of an epoch visible by renaming them, and then moves the
@@ -39,8 +53,6 @@ type committer struct {
 	// swept: no sealed file of an earlier attempt is left. One whose epoch is behind the
 	// fence was never decided, one before it may be of an epoch that is still to commit.
 	swept bool
-	// before is what Acquire replaced of another job.
-	before fence
 }
 
 // Committer implements connectors.Sink.
@@ -109,9 +121,13 @@ func (c *committer) write(f fence) error {
 	return syncDir(c.k.dir)
 }
 
-// Fence implements connectors.Committer. The fence of another job is returned as it is.
+// Fence implements connectors.Committer. The fence of another job is returned as it is,
+// unless that one has replaced ours and committed nothing.
 func (c *committer) Fence(context.Context) (connectors.Fence, error) {
 	f, err := c.read()
+	if own := f.of(c.job); own != nil {
+		f = *own
+	}
 	return connectors.Fence{Known: f.Job != "", Job: f.Job, Attempt: f.Attempt, Epoch: f.Epoch, Checksum: f.Checksum}, err
 }
 
@@ -131,30 +147,35 @@ func (c *committer) Acquire(_ context.Context, _ []connectors.Sink, takeOver boo
 		case f.Job == c.job && f.Attempt > c.attempt:
 			return c.fenced()
 		}
-		if old := f.Job; old != c.job {
-			c.before, f = f, fence{}
-			if _, err := c.sweep(old, func(hidden) bool { return true }); err != nil {
-				return err
-			}
+		found, own := f, f.of(c.job)
+		switch {
+		case own != nil:
+			f = *own
+		case f.Job != "":
+			f = fence{Before: &found}
 		}
 		f.Job, f.Attempt, f.Free = c.job, c.attempt, false
 		if err := c.write(f); err != nil {
 			return err
+		}
+		for g := &found; own != nil && g.Job != c.job; g = g.Before {
+			if _, err := c.sweep(g.Job, func(hidden) bool { return true }); err != nil {
+				return err
+			}
 		}
 		_, err := c.sweep(c.job, func(h hidden) bool { return h.epoch == 0 && h.attempt < c.attempt })
 		return err
 	})
 }
 
-// Relinquish implements connectors.Relinquisher. Of another job that was not free the
-// files that waited for their commit are gone, which its next start finds out.
+// Relinquish implements connectors.Relinquisher.
 func (c *committer) Relinquish(context.Context) error {
 	return c.locked(func(f fence) error {
 		if f.Job != c.job || f.Attempt != c.attempt {
 			return c.fenced()
 		}
-		if f.Epoch == 0 && c.before.Job != "" {
-			return c.write(c.before)
+		if f.Epoch == 0 && f.Before != nil {
+			return c.write(*f.Before)
 		}
 		f.Free = true
 		return c.write(f)
@@ -219,9 +240,15 @@ func (c *committer) Commit(_ context.Context, id connectors.CommitID, parts []co
 		if err := c.k.point("shown"); err != nil {
 			return err
 		}
-		f.Epoch, f.Checksum = id.Epoch, id.Checksum
+		before := f.Before
+		f.Epoch, f.Checksum, f.Before = id.Epoch, id.Checksum, nil
 		if err := c.write(f); err != nil {
 			return err
+		}
+		for ; before != nil; before = before.Before {
+			if _, err := c.sweep(before.Job, func(hidden) bool { return true }); err != nil {
+				return err
+			}
 		}
 		if err := c.k.point("fenced"); err != nil {
 			return err

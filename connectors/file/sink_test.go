@@ -305,6 +305,56 @@ func TestSinkGivesUpItsDirectory(t *testing.T) {
 	}
 }
 
+// A job that dies after it has claimed the directory and before it has committed anything
+// has not made the directory forget what is in it of the job before, nor what waits.
+func TestSinkClaimedAndDied(t *testing.T) {
+	dir := t.TempDir()
+	ctx := context.Background()
+	k := openOut(t, "csv", dir)
+	commit := func(c connectors.Committer, attempt uint64, epoch stream.Epoch, tok []byte) {
+		t.Helper()
+		must(t, c.Commit(ctx, id(attempt, epoch), []connectors.Part{{Sink: k, Tokens: [][]byte{tok}}}))
+	}
+	first, err := committerOf(t, k, "job-1", 1, false)
+	must(t, err)
+	tok, err := write(t, k, 1, 1, 0, 1)
+	must(t, err)
+	commit(first, 1, 1, tok)
+	waits, err := write(t, k, 1, 2, 1, 1)
+	must(t, err)
+	for _, job := range []string{"job-2", "job-3"} {
+		_, err = committerOf(t, k, job, 1, true) // dies
+		must(t, err)
+	}
+	_, err = committerOf(t, k, "job-1", 2, false)
+	mustCode(t, err, sqlerr.CodeFenced)
+	again, err := committerOf(t, k, "job-1", 2, true)
+	must(t, err)
+	if f, err := again.Fence(ctx); err != nil || f.Job != "job-1" || f.Epoch != 1 || f.Attempt != 2 {
+		t.Fatalf("fence %+v, %v", f, err)
+	}
+	commit(again, 2, 2, waits)
+	if got := strings.Join(seen(t, dir), "|"); got != "0,n0|1,n1" {
+		t.Fatalf("visible: %q", got)
+	}
+	// Behind the first commit of another job nothing counts any more, and nothing waits.
+	_, err = write(t, k, 2, 3, 2, 1)
+	must(t, err)
+	last, err := committerOf(t, k, "job-4", 1, true)
+	must(t, err)
+	must(t, last.Commit(ctx, connectors.CommitID{Job: "job-4", Attempt: 1, Epoch: 1}, nil))
+	if f, err := again.Fence(ctx); err != nil || f.Job != "job-4" || f.Epoch != 1 {
+		t.Fatalf("fence %+v, %v", f, err)
+	}
+	list, err := os.ReadDir(dir)
+	must(t, err)
+	for _, e := range list {
+		if _, ok := parseHidden(e.Name()); ok {
+			t.Errorf("%s is left", e.Name())
+		}
+	}
+}
+
 // A check and a start that is refused leave nothing behind.
 func TestSinkLeavesNoTrace(t *testing.T) {
 	above := t.TempDir()

@@ -178,6 +178,36 @@ func TestRelinquish(t *testing.T) {
 	mustCode(t, b.committer(t, "j1", 3).Acquire(context.Background(), nil, false), sqlerr.CodeFenced)
 }
 
+// A job that dies after it has claimed the stream and before it has committed anything has
+// not made the stream forget what is in it of the job before.
+func TestClaimedAndDied(t *testing.T) {
+	b := newBroker(t, embedded.Options{})
+	b.create(outStream(true))
+	first := b.acquired(t, "j1", 1)
+	must(t, first.commit(1))
+	must(t, first.commit(2))
+	must(t, first.Relinquish(context.Background()))
+	b.acquired(t, "j2", 1) // dies
+	third := b.committer(t, "j3", 1)
+	must(t, third.Acquire(context.Background(), nil, true)) // dies too
+	again := b.committer(t, "j1", 2)
+	mustCode(t, again.Acquire(context.Background(), nil, false), sqlerr.CodeFenced)
+	must(t, again.Acquire(context.Background(), nil, true))
+	if f := fence(t, again); f.Job != "j1" || f.Epoch != 2 || f.Checksum != "sum2" || f.Attempt != 2 {
+		t.Fatalf("fence %+v", f)
+	}
+	must(t, again.commit(2))
+	must(t, again.commit(3))
+	b.wantRows(0, 3*perEpoch)
+	// Behind the first commit of another job nothing counts any more.
+	last := b.committer(t, "j4", 1)
+	must(t, last.Acquire(context.Background(), nil, true))
+	must(t, last.Commit(context.Background(), last.id(1), last.parts(4, perEpoch)))
+	if f := fence(t, b.committer(t, "j1", 3)); f.Job != "j4" || f.Epoch != 1 {
+		t.Fatalf("fence %+v", f)
+	}
+}
+
 // The batch is stored and the answer never comes.
 func TestDoneButReportedFailed(t *testing.T) {
 	b := newBroker(t, embedded.Options{})

@@ -32,8 +32,6 @@ type committer struct {
 	ttl   bool   // the stream lets single messages live for ever
 	limit int    // messages of a batch
 
-	before *marker // of another job, as Acquire replaced it
-
 	// point is called at named places, for tests that stop there.
 	point func(name string) error
 }
@@ -66,12 +64,17 @@ func (c *committer) refresh(ctx context.Context) error {
 	return nil
 }
 
-// Fence implements connectors.Committer. A marker of another job is returned as it is.
+// Fence implements connectors.Committer. A marker of another job is returned as it is,
+// unless that one has replaced ours and committed nothing.
 func (c *committer) Fence(ctx context.Context) (connectors.Fence, error) {
 	if err := c.refresh(ctx); err != nil {
 		return connectors.Fence{}, err
 	}
-	return connectors.Fence{Known: c.seq > 0, Job: c.m.Job, Attempt: c.m.Attempt, Epoch: c.m.Epoch, Checksum: c.m.Checksum}, nil
+	m := &c.m
+	if own := m.of(c.job); own != nil {
+		m = own
+	}
+	return connectors.Fence{Known: c.seq > 0, Job: m.Job, Attempt: m.Attempt, Epoch: m.Epoch, Checksum: m.Checksum}, nil
 }
 
 // Acquire implements connectors.Committer: it replaces the marker by one that carries
@@ -81,7 +84,7 @@ func (c *committer) Acquire(ctx context.Context, _ []connectors.Sink, takeOver b
 		if err := c.refresh(ctx); err != nil {
 			return err
 		}
-		claim, before := marker{Job: c.job, Attempt: c.attempt, Claim: true}, c.m
+		claim, found := marker{Job: c.job}, c.m
 		switch {
 		case c.seq == 0:
 		case c.m.Job != c.job && !takeOver && !c.m.Released:
@@ -92,18 +95,17 @@ func (c *committer) Acquire(ctx context.Context, _ []connectors.Sink, takeOver b
 			return c.fenced()
 		case c.m.Job == c.job && c.m.Attempt == c.attempt:
 			return nil
-		case c.m.Job == c.job:
-			claim = c.m
-			claim.Attempt, claim.Claim, claim.Released = c.attempt, true, false
 		}
-		other := c.seq > 0 && before.Job != c.job
+		if own := found.of(c.job); own != nil {
+			claim = *own
+		} else if c.seq > 0 {
+			claim.Before = &found
+		}
+		claim.Attempt, claim.Claim, claim.Released = c.attempt, true, false
 		err := c.publish(ctx, claim)
 		var api *jetstream.APIError
 		switch {
 		case err == nil:
-			if other {
-				c.before = &before
-			}
 			return nil
 		case errors.As(err, &api) && wrongLast(api):
 			// Somebody else has moved the marker: look again.
@@ -124,8 +126,8 @@ func (c *committer) Relinquish(ctx context.Context) error {
 	}
 	m := c.m
 	m.Released = true
-	if m.Epoch == 0 && m.Partial == nil && c.before != nil {
-		m = *c.before
+	if m.Epoch == 0 && m.Partial == nil && m.Before != nil {
+		m = *m.Before
 	}
 	if err := c.publish(ctx, m); err != nil {
 		return c.failed(err)
@@ -356,7 +358,7 @@ func (t *transaction) cut() error {
 		return err
 	}
 	m := t.c.m
-	m.Claim = false
+	m.Claim, m.Before = false, nil
 	m.Partial = &partial{Epoch: t.id.Epoch, Checksum: t.id.Checksum, Rows: t.rows}
 	return t.commit(m)
 }

@@ -28,6 +28,20 @@ type marker struct {
 	Claim bool `json:"claim,omitempty"`
 	// Released is set by a job that has ended well: another one may claim the stream.
 	Released bool `json:"released,omitempty"`
+	// Before is the marker of another job that this one replaced and has committed nothing
+	// behind: should it never do so, nothing has changed.
+	Before *marker `json:"before,omitempty"`
+}
+
+// of is what the stream remembers of a job, nil when that counts no longer.
+func (m *marker) of(job string) *marker {
+	for m != nil && m.Job != job && m.Epoch == 0 && m.Partial == nil {
+		m = m.Before
+	}
+	if m == nil || m.Job != job {
+		return nil
+	}
+	return m
 }
 
 type partial struct {
