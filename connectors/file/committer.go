@@ -138,16 +138,16 @@ func (c *committer) Acquire(_ context.Context, _ []connectors.Sink, takeOver boo
 		return err
 	}
 	return c.locked(func(f fence) error {
+		found, own := f, f.of(c.job)
 		switch {
 		case f.Job == "":
 		case f.Job != c.job && !f.Free && !takeOver:
 			return sqlerr.New(sqlerr.CodeFenced, 0, "directory %q is written by another job", c.k.dir).
 				WithDetail("That job is %q, it committed epoch %d.", f.Job, f.Epoch).
 				WithHint("Take the directory over with --take-over, or write to another.")
-		case f.Job == c.job && f.Attempt > c.attempt:
+		case own != nil && own.Attempt > c.attempt:
 			return c.fenced()
 		}
-		found, own := f, f.of(c.job)
 		switch {
 		case own != nil:
 			f = *own

@@ -85,18 +85,19 @@ func (c *committer) Acquire(ctx context.Context, _ []connectors.Sink, takeOver b
 			return err
 		}
 		claim, found := marker{Job: c.job}, c.m
+		own := found.of(c.job)
 		switch {
 		case c.seq == 0:
 		case c.m.Job != c.job && !takeOver && !c.m.Released:
 			return sqlerr.New(sqlerr.CodeFenced, 0, "stream %q is written by another job, whose commit marker is on %q", c.k.stream, c.k.marker).
 				WithDetail("That job is %q, it committed epoch %d.", c.m.Job, c.m.Epoch).
 				WithHint("Take the stream over with --take-over, or set \"marker.subject\" to write beside the other job.")
-		case c.m.Job == c.job && c.m.Attempt > c.attempt:
+		case own != nil && own.Attempt > c.attempt:
 			return c.fenced()
 		case c.m.Job == c.job && c.m.Attempt == c.attempt:
 			return nil
 		}
-		if own := found.of(c.job); own != nil {
+		if own != nil {
 			claim = *own
 		} else if c.seq > 0 {
 			claim.Before = &found
