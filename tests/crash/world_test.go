@@ -52,14 +52,15 @@ func TestMain(m *testing.M) {
 // world is a NATS server with the bids in a stream, and a PostgreSQL with the same bids
 // in table truth.
 type world struct {
-	t    *testing.T
-	nats *embedded.Server
-	url  string
-	dir  string // of the NATS server
-	pg   *pgtest.Server
-	db   *sql.DB
-	js   jetstream.JetStream
-	bids int
+	t     *testing.T
+	nats  *embedded.Server
+	url   string
+	dir   string // of the NATS server
+	pg    *pgtest.Server
+	db    *sql.DB
+	js    jetstream.JetStream
+	bids  int
+	flags []string // of every start
 }
 
 // newWorld publishes the bids among the first events of the benchmark.
@@ -168,7 +169,7 @@ type process struct {
 func (w *world) start(file, data string, env ...string) *process {
 	w.t.Helper()
 	p := &process{done: make(chan struct{})}
-	p.cmd = exec.Command(binary, "run", file, "--data-dir", data, "--parallelism", "2", "--set", "checkpoint.interval=40ms")
+	p.cmd = exec.Command(binary, append([]string{"run", file, "--data-dir", data, "--parallelism", "2", "--set", "checkpoint.interval=40ms"}, w.flags...)...)
 	p.cmd.Stderr = &p.stderr
 	p.cmd.Env = append(os.Environ(), env...)
 	if err := p.cmd.Start(); err != nil {
