@@ -47,6 +47,12 @@ WHERE price >= 200 GROUP BY 1, 2 ORDER BY 1, 2`
 				`INSERT INTO tot SELECT auction, COUNT(*), COUNT(DISTINCT bidder) FROM bid GROUP BY auction HAVING SUM(price) < 3000000;`,
 			"SELECT * FROM tot ORDER BY 1",
 			"SELECT auction, count(*), count(DISTINCT bidder) FROM truth GROUP BY 1 HAVING sum(price) < 3000000 ORDER BY 1"},
+		{"processing time", []string{"CREATE TABLE win (auction bigint, start timestamptz(3), bids bigint, total numeric)"},
+			pg("win", "auction BIGINT, start TIMESTAMP(3) WITH TIME ZONE, bids BIGINT, total DECIMAL(38, 0)", ", mode = 'append'") +
+				`INSERT INTO win SELECT auction, window_start, COUNT(*), SUM(price)
+FROM TABLE(TUMBLE((SELECT *, PROCTIME() AS p FROM bid), DESCRIPTOR(p), INTERVAL '0.02' SECOND)) GROUP BY auction, window_start, window_end;`,
+			"SELECT auction, sum(bids), sum(total) FROM win GROUP BY 1 ORDER BY 1",
+			"SELECT auction, count(*), sum(price) FROM truth GROUP BY 1 ORDER BY 1"},
 		{"two sinks", []string{"CREATE TABLE a (auction bigint PRIMARY KEY, bids bigint)", "CREATE TABLE b (bidder bigint, price bigint)"},
 			pg("a", "auction BIGINT, bids BIGINT, PRIMARY KEY (auction)", "") + pg("b", "bidder BIGINT, price BIGINT", ", mode = 'append'") +
 				"INSERT INTO a SELECT auction, COUNT(*) FROM bid GROUP BY auction;\nINSERT INTO b SELECT bidder, price FROM bid WHERE MOD(auction, 123) = 0;",
