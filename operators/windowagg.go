@@ -1,6 +1,8 @@
 package operators
 
 import (
+	"slices"
+
 	"github.com/streamsql/streamsql/checkpoint/state"
 	"github.com/streamsql/streamsql/internal/types"
 	"github.com/streamsql/streamsql/internal/vec"
@@ -48,10 +50,10 @@ const (
 	// outWord notes what of the record has come out: not 0 in a window's bucket, in a
 	// pane the mark of the newest window.
 	outWord = rowsWord + 1
-	// lastWord and idWord, in scratch records, say which source and record is the last
-	// that was merged in.
-	lastWord = outWord + 1
-	idWord   = lastWord + 1
+	// windowWord, in scratch records, is the mark of the window they hold, and newestWord
+	// the number of the last source and its record that were merged in.
+	windowWord = outWord + 1
+	newestWord = windowWord + 1
 )
 
 const (
@@ -96,7 +98,7 @@ func newWindowAgg(n *plan.Node, ctx Context) (Operator, error) {
 // newScratch makes the table that windows are merged in: the layout of the buckets
 // with two more words.
 func (w *windowAgg) newScratch(spec *plan.WindowAgg, in types.Schema, keys []types.Type) error {
-	m, err := newAggregates(spec.Aggs, in, false, "rows", "out", "last", "id")
+	m, err := newAggregates(spec.Aggs, in, false, "rows", "out", "window", "newest")
 	if err != nil {
 		return err
 	}
@@ -105,7 +107,18 @@ func (w *windowAgg) newScratch(spec *plan.WindowAgg, in types.Schema, keys []typ
 		return err
 	}
 	w.fire.aggs, w.scratch = m, b.Timed(scratchTable)
+	w.fire.places, w.fire.spelt = make(map[int64][]uint32), slices.ContainsFunc(keys, manySpellings)
 	return nil
+}
+
+// manySpellings: equal keys of the type may differ, so that which one comes out is to
+// be seen.
+func manySpellings(t types.Type) bool {
+	switch t.Kind {
+	case types.Real, types.Double, types.Interval, types.JSON:
+		return true
+	}
+	return false
 }
 
 func (w *windowAgg) State() *state.Backend { return w.backend }

@@ -17,11 +17,14 @@ type firing struct {
 	aggs    *aggregates
 	open    bool
 	start   int64
-	sources []*state.Table
-	next    int // of sources, to be merged
+	sources []source
+	next    int      // of sources, to be merged
+	order   []uint32 // the scratch records of the window, as they were met
 	fired   bool
-	newest  int64 // the newest window that has fired, when fired
-	groups  int   // of the last window: the next one has about as many
+	newest  int64              // the newest window that has fired, when fired
+	groups  int                // of the last window: the next one has about as many
+	places  map[int64][]uint32 // by pane and record: the scratch record
+	spelt   bool               // equal keys may differ: places are good for one window
 }
 
 // scanRows is the number of records that one step of a firing looks at, and stepCost
@@ -111,7 +114,8 @@ func (w *windowAgg) give(out *vec.Batch, aggs *aggregates, t *state.Table, start
 
 func (w *windowAgg) giveProp(col *vec.Vector, p plan.WindowProp, start int64, n int) {
 	x := w.win.prop(p, start)
-	for range n {
-		col.AppendInt64(x)
+	vals := col.AppendInt64s(n)
+	for i := range vals {
+		vals[i] = x
 	}
 }

@@ -13,6 +13,11 @@ import (
 // its key, which the next windows will merge too, is marked with the window. At the
 // end the panes that no later window needs are dropped. A window that is merged again
 // after a restore passes over the keys marked with it or with a later one.
+//
+// The scratch table outlives the window. A pane is looked up in it by key for its first
+// window; for the others its records are known to lie where they lay. Only where: each
+// window merges all of its sources anew, and gives keys in the order in which it met
+// them, so that nothing that comes out depends on the windows before.
 
 // mark is a window's start as a word that grows with it; 0 is no window.
 func mark(start int64) uint64 { return uint64(start) ^ 1<<63 }
@@ -31,6 +36,15 @@ func (w *windowAgg) stepPanes(out *vec.Batch) (more bool, err error) {
 	return true, w.giveSome(out)
 }
 
+// source is what a window is merged from: a pane or its side bucket.
+type source struct {
+	*state.Table
+	start int64
+	side  bool
+	to    []uint32 // by record: the scratch record of its key
+	known bool     // to is filled
+}
+
 // openWindow begins the oldest window that is closed, has not fired and has rows.
 func (w *windowAgg) openWindow() bool {
 	f := &w.fire
@@ -39,16 +53,18 @@ func (w *windowAgg) openWindow() bool {
 		return false
 	}
 	f.open, f.start, f.next, f.cursor = true, start, 0, 0
-	f.sources = f.sources[:0]
+	f.sources, f.order = f.sources[:0], f.order[:0]
 	if t := w.sides.Get(start); t != nil {
-		f.sources = append(f.sources, t)
+		f.sources = append(f.sources, source{Table: t, side: true})
 	}
 	for p := start; p < start+w.win.Size; p += w.pane {
 		if t := w.buckets.Get(p); t != nil {
-			f.sources = append(f.sources, t)
+			to := f.places[p]
+			known := len(to) == int(t.Cells().Cap())
+			f.sources = append(f.sources, source{Table: t, start: p, to: to, known: known})
 		}
 	}
-	w.scratch.At(start).Reserve(f.groups)
+	w.scratch.At(0).Reserve(f.groups)
 	return true
 }
 
@@ -76,35 +92,58 @@ func (w *windowAgg) nextWindow() (start int64, ok bool) {
 // mergeSome folds some records of the next source into the scratch table.
 func (w *windowAgg) mergeSome() {
 	f := &w.fire
-	src, dst := f.sources[f.next], w.scratch.At(f.start)
+	src, dst := &f.sources[f.next], w.scratch.At(0)
 	ids, next, done := src.Scan(f.ids[:0], f.cursor, scanRows)
 	f.ids, f.cursor = ids, next
-	if len(ids) > 0 {
-		w.keyCols = w.keyCols[:0]
-		for i := range w.keys {
-			w.keyCols = append(w.keyCols, vec.New(w.schema[i].Type, len(ids)))
+	w.ids = grow(w.ids, len(ids))
+	if src.known {
+		for k, id := range ids {
+			w.ids[k] = src.to[id]
 		}
-		src.AppendKeys(ids, w.keyCols)
-		w.hashes, w.ids = src.AppendHashes(ids, w.hashes[:0]), grow(w.ids, len(ids))
-		dst.Upsert(w.hashes, w.keyCols, nil, w.ids)
-		dst.Cells().Touch(w.ids)
-		w.mergeRecords(dst, w.ids, src, ids)
-		for _, v := range w.keyCols {
-			v.Release()
-		}
+	} else if len(ids) > 0 {
+		w.lookUp(src, dst, ids)
 	}
-	if done {
-		f.next, f.cursor = f.next+1, 0
+	w.mergeRecords(dst, w.ids, src.Table, ids)
+	if !done {
+		return
+	}
+	if !src.known && !src.side {
+		f.places[src.start] = src.to
+	}
+	f.next, f.cursor = f.next+1, 0
+}
+
+// lookUp finds or makes the scratch records of some records of a source, in w.ids.
+func (w *windowAgg) lookUp(src *source, dst *state.Table, ids []uint32) {
+	w.keyCols = w.keyCols[:0]
+	for i := range w.keys {
+		w.keyCols = append(w.keyCols, vec.New(w.schema[i].Type, len(ids)))
+	}
+	src.AppendKeys(ids, w.keyCols)
+	w.hashes = src.AppendHashes(ids, w.hashes[:0])
+	dst.Upsert(w.hashes, w.keyCols, nil, w.ids)
+	for _, v := range w.keyCols {
+		v.Release()
+	}
+	src.to = grow(src.to, int(src.Cells().Cap()))
+	for k, id := range ids {
+		src.to[id] = w.ids[k]
 	}
 }
 
 func (w *windowAgg) mergeRecords(dst *state.Table, to []uint32, src *state.Table, from []uint32) {
 	f := &w.fire
 	dc, db, sc, sb := dst.Cells(), dst.ValueOffset(), src.Cells(), src.ValueOffset()
+	m := mark(f.start)
 	for k, id := range from {
 		r := dc.Record(to[k])[db:]
+		if r[windowWord] != m {
+			clear(r)
+			r[windowWord] = m
+			f.order = append(f.order, to[k])
+		}
 		r[outWord] = max(r[outWord], sc.Record(id)[sb+outWord])
-		r[lastWord], r[idWord] = uint64(f.next), uint64(id)
+		r[newestWord] = uint64(f.next)<<32 | uint64(id)
 	}
 	f.aggs.merge(dst, to, w.aggs, src, from)
 }
@@ -112,27 +151,32 @@ func (w *windowAgg) mergeRecords(dst *state.Table, to []uint32, src *state.Table
 // giveSome gives out some scratch records and ends the window after the last.
 func (w *windowAgg) giveSome(out *vec.Batch) error {
 	f := &w.fire
-	t := w.scratch.At(f.start)
-	ids, next, done := t.Scan(f.ids[:0], f.cursor, min(scanRows, w.ctx.BatchRows-out.N))
-	f.ids, f.cursor = ids, next
+	t := w.scratch.At(0)
+	rest := f.order[f.cursor:]
+	rest = rest[:min(len(rest), scanRows, w.ctx.BatchRows-out.N)]
+	f.ids, f.cursor = append(f.ids[:0], rest...), f.cursor+uint32(len(rest))
 	cells, base, m := t.Cells(), t.ValueOffset(), mark(f.start)
-	give := ids[:0]
-	for _, id := range ids {
-		if r := cells.Record(id)[base:]; r[outWord] < m && int64(r[rowsWord]) > 0 {
+	give := f.ids[:0]
+	for _, id := range f.ids {
+		r := cells.Record(id)[base:]
+		if r[outWord] >= m {
+			continue
+		}
+		// A key whose rows were all taken back is marked too: merged again it might lack
+		// the side bucket that took them back.
+		newest := r[newestWord]
+		src := f.sources[newest>>32].Table
+		at := [1]uint32{uint32(newest)}
+		src.Cells().Touch(at[:])
+		src.Cells().Record(at[0])[src.ValueOffset()+outWord] = m
+		if int64(r[rowsWord]) > 0 {
 			give = append(give, id)
 		}
 	}
 	if err := w.give(out, f.aggs, t, f.start, give); err != nil {
 		return err
 	}
-	for _, id := range give {
-		r := cells.Record(id)[base:]
-		src := f.sources[r[lastWord]]
-		at := [1]uint32{uint32(r[idWord])}
-		src.Cells().Touch(at[:])
-		src.Cells().Record(at[0])[src.ValueOffset()+outWord] = m
-	}
-	if done {
+	if int(f.cursor) == len(f.order) {
 		w.closeWindow()
 	}
 	return nil
@@ -143,10 +187,14 @@ func (w *windowAgg) closeWindow() {
 	f := &w.fire
 	f.open, f.fired, f.newest = false, true, f.start
 	f.sources = slices.Delete(f.sources, 0, len(f.sources))
-	f.groups = w.scratch.At(f.start).Len()
-	w.scratch.Drop(f.start)
+	f.groups = len(f.order)
 	w.sides.Drop(f.start)
 	for p, ok := w.buckets.First(); ok && w.win.last(p) <= f.start; p, ok = w.buckets.First() {
 		w.buckets.Drop(p)
+		delete(f.places, p)
+	}
+	if f.spelt || w.scratch.At(0).Len() > 2*f.groups {
+		w.scratch.Drop(0)
+		clear(f.places)
 	}
 }
