@@ -33,6 +33,7 @@ func mathFuncs() []Func {
 					}
 					return x
 				})},
+				{Args: []types.Kind{types.Real}, Ret: types.TReal, kernel: floatKernel(math.Abs)},
 				{Args: []types.Kind{types.Double}, Ret: types.TDouble, kernel: floatKernel(math.Abs)},
 			},
 		},
