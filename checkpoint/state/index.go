@@ -38,6 +38,20 @@ type index struct {
 	oldShift uint
 	page     int // records of the pages from here up to end may be in old alone
 	end      int
+
+	meter meter
+}
+
+// meter counts the memory of something with that of a pool of cells.
+type meter struct {
+	pool    *cell.Pool // nil when nobody counts
+	counted int
+}
+
+// set says that it takes n bytes now.
+func (m *meter) set(n int) {
+	m.pool.Add(n - m.counted)
+	m.counted = n
 }
 
 // home is the slot at which the search for a hash word starts.
@@ -61,6 +75,7 @@ func (x *index) reset(n int) {
 	if size < sparseSlots {
 		x.limit = size / 4
 	}
+	x.meter.set(x.memory())
 }
 
 func shiftOf(size int) uint { return uint(64 - bits.TrailingZeros(uint(size))) }
@@ -85,6 +100,7 @@ func (x *index) grow(s *cell.Store) {
 	x.old, x.oldShift = x.slots, x.shift
 	x.slots, x.shift, x.limit = make([]uint64, size), shiftOf(size), size/2
 	x.page, x.end = 0, len(s.Pages)
+	x.meter.set(x.memory())
 }
 
 // movePages is the number of pages whose records move with a chunk of rows: twice as many
@@ -119,6 +135,7 @@ func (x *index) move(s *cell.Store, pages int) {
 	}
 	if x.page == x.end {
 		x.old = nil
+		x.meter.set(x.memory())
 	}
 }
 

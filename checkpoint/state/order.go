@@ -23,6 +23,7 @@ type Order struct {
 	t     *Table
 	nodes []orderNode // by record
 	roots []uint32    // by record of the parent
+	meter meter
 }
 
 type orderNode struct {
@@ -48,7 +49,7 @@ func (t *Table) newOrder(w int) *Order {
 		prefix     uint64
 		parent, id uint32
 	}
-	o := &Order{t: t}
+	o := &Order{t: t, meter: meter{pool: t.index.meter.pool}}
 	var all []entry
 	var ids []uint32
 	for from, done := uint32(0), false; !done; {
@@ -94,6 +95,7 @@ func (t *Table) newOrder(w int) *Order {
 func (o *Order) prepare(id uint32) (parent uint32) {
 	parent = o.t.Parent(id)
 	o.nodes, o.roots = reach(o.nodes, id), reach(o.roots, parent)
+	o.meter.set(o.memory())
 	o.nodes[id] = orderNode{prefix: o.t.lay.keyPrefix(o.t.cells, id)}
 	return parent
 }

@@ -133,6 +133,10 @@ func (b *Backend) Abort(s *Snapshot) {
 func (s *Snapshot) end() {
 	if s.phase.CompareAndSwap(phaseWaiting, phaseOver) || s.phase.Load() == phaseOver {
 		for _, p := range s.parts {
+			if p.table.dead {
+				p.cells.Release()
+				continue
+			}
 			p.table.cells.Recycle(p.cells)
 		}
 		s.parts = nil

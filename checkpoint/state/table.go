@@ -29,7 +29,7 @@ type Table struct {
 }
 
 func newTable(l *layout, pool *cell.Pool) *Table {
-	t := &Table{lay: l, cells: cell.NewStoreIn(pool, l.width, l.heaps...)}
+	t := &Table{lay: l, cells: cell.NewStoreIn(pool, l.width, l.heaps...), index: index{meter: meter{pool: pool}}}
 	t.index.reset(0)
 	return t
 }

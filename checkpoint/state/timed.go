@@ -81,13 +81,20 @@ func (t *Timed) Drop(bucket int64) {
 	x.dead = true
 	x.cells.Drop()
 	x.index.reset(0)
+	x.forget()
 }
 
-// Memory is the number of bytes the tables take.
+// Memory is the number of bytes the tables take. It looks at none of them.
 func (t *Timed) Memory() int {
-	n := t.pool.Memory()
-	for _, b := range t.order {
-		n += t.tables[b].Memory()
+	return t.pool.Memory()
+}
+
+// forget counts a dropped table no more.
+func (t *Table) forget() {
+	t.index.meter.set(0)
+	for _, o := range t.orders {
+		if o != nil {
+			o.meter.set(0)
+		}
 	}
-	return n
 }

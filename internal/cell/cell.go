@@ -34,7 +34,9 @@ type Store struct {
 		Pages   []*Page
 		Changed []uint64
 	}
-	doubles int // bytes of held pages that were copied since nothing was held
+	doubles int  // bytes of held pages that were copied since nothing was held
+	total   *int // of the pages' heaps, with those of the pool's other stores
+	counted int  // in the pool's memory
 }
 
 // mark is what the owner notes about a page, kept apart from the page so that
@@ -46,12 +48,16 @@ type mark struct {
 
 // NewStore returns an empty store of records of width words, of which those listed
 // in heaps are references to bytes.
-func NewStore(width int, heaps ...int) *Store { return &Store{width: width, heaps: heaps} }
+func NewStore(width int, heaps ...int) *Store { return NewStoreIn(nil, width, heaps...) }
 
 // NewStoreIn is NewStore with pages taken from, and given back by Drop to, a pool
 // that stores of the same width share.
 func NewStoreIn(pool *Pool, width int, heaps ...int) *Store {
-	return &Store{width: width, heaps: heaps, pool: pool}
+	s := &Store{width: width, heaps: heaps, pool: pool, total: new(int)}
+	if pool != nil {
+		s.total = &pool.heaps
+	}
+	return s
 }
 
 // Width is the number of words of a record.
@@ -98,8 +104,11 @@ func (s *Store) Alloc() uint32 {
 	} else {
 		id = s.next
 		if id&63 == 0 {
-			s.Pages = append(s.Pages, s.pool.get(s.width))
+			p := s.pool.get(s.width)
+			*s.total += cap(p.Heap)
+			s.Pages = append(s.Pages, p)
 			s.marks = append(s.marks, mark{})
+			s.count()
 		}
 		s.next++
 	}
@@ -113,7 +122,10 @@ func (s *Store) Free(id uint32) {
 	p := s.own(id)
 	p.wipe(int(id&63), s.width, s.heaps)
 	p.Live &^= 1 << (id & 63)
-	s.free = append(s.free, id)
+	had := cap(s.free)
+	if s.free = append(s.free, id); cap(s.free) != had {
+		s.count()
+	}
 }
 
 // own returns the page of id, private to the owner and with id marked as changed.
@@ -121,12 +133,18 @@ func (s *Store) own(id uint32) *Page {
 	i := id >> 6
 	m := &s.marks[i]
 	if m.hold > s.floor {
-		s.doubles += s.Pages[i].size()
-		s.Pages[i] = s.Pages[i].clone()
+		p := s.Pages[i]
+		s.doubles += p.size()
+		s.Pages[i] = p.clone()
+		*s.total += cap(s.Pages[i].Heap) - cap(p.Heap)
 		m.hold = 0
+		s.count()
 	}
 	if m.dirty == 0 {
-		s.dirty = append(s.dirty, i)
+		had := cap(s.dirty)
+		if s.dirty = append(s.dirty, i); cap(s.dirty) != had {
+			s.count()
+		}
 	}
 	m.dirty |= 1 << (id & 63)
 	return s.Pages[i]
@@ -163,14 +181,15 @@ func (s *Store) Bytes(id uint32, w int) []byte {
 // SetBytes points word w of record id, one of Heaps, at a copy of b. The record has
 // been touched. The bytes of one page stay below 4 GiB.
 func (s *Store) SetBytes(id uint32, w int, b []byte) {
-	s.Pages[id>>6].setBytes(int(id&63), w, b, s.width, s.heaps)
+	s.Pages[id>>6].setBytes(int(id&63), w, b, s.width, s.heaps, s.total)
 }
 
 // Load makes the store hold these pages, each at its index; nil is a page without
 // records. It takes the pages over.
 // Nothing counts as changed.
 func (s *Store) Load(pages []*Page) {
-	*s = Store{width: s.width, heaps: s.heaps, pool: s.pool, Pages: pages,
+	*s.total -= s.heapBytes()
+	*s = Store{width: s.width, heaps: s.heaps, pool: s.pool, total: s.total, counted: s.counted, Pages: pages,
 		marks: make([]mark, len(pages)), next: uint32(len(pages)) * PageRows}
 	for i := len(pages) - 1; i >= 0; i-- {
 		if pages[i] == nil {
@@ -182,11 +201,14 @@ func (s *Store) Load(pages []*Page) {
 			dead &^= 1 << b
 		}
 	}
+	*s.total += s.heapBytes()
+	s.count()
 }
 
 // Drop empties the store and gives the pages that no snapshot holds to its pool.
 func (s *Store) Drop() {
 	s.settle()
+	*s.total -= s.heapBytes()
 	if s.pool != nil {
 		for i, p := range s.Pages {
 			if s.marks[i].hold <= s.floor {
@@ -194,20 +216,42 @@ func (s *Store) Drop() {
 			}
 		}
 	}
-	*s = Store{width: s.width, heaps: s.heaps, pool: s.pool}
+	*s = Store{width: s.width, heaps: s.heaps, pool: s.pool, total: s.total, counted: s.counted}
+	s.count()
 }
 
 // Memory is the number of bytes the store takes, with the old versions of pages that
-// snapshots still hold. It looks at every page of a store with references to bytes.
+// snapshots still hold. It looks at the pages only where a pool counts them together.
 func (s *Store) Memory() int {
 	s.settle()
-	n := s.doubles + 4*cap(s.spare.Index) + 8*cap(s.spare.Pages) + 8*cap(s.spare.Changed)
-	n += 4*cap(s.free) + 4*cap(s.dirty) + 8*cap(s.Pages) + 16*cap(s.marks)
-	if len(s.heaps) == 0 {
-		return n + len(s.Pages)*pageBytes(s.width)
+	if s.pool != nil {
+		return s.memory() + s.heapBytes()
 	}
-	for _, p := range s.Pages {
-		n += p.size()
+	return s.memory() + *s.total
+}
+
+func (s *Store) heapBytes() (n int) {
+	if len(s.heaps) > 0 {
+		for _, p := range s.Pages {
+			n += cap(p.Heap)
+		}
 	}
 	return n
+}
+
+// count tells the pool what the store takes now.
+func (s *Store) count() {
+	if s.pool == nil {
+		return
+	}
+	n := s.memory()
+	s.pool.used += n - s.counted
+	s.counted = n
+}
+
+// memory is what the store takes but for the pages' heaps.
+func (s *Store) memory() int {
+	n := s.doubles + 4*cap(s.spare.Index) + 8*cap(s.spare.Pages) + 8*cap(s.spare.Changed)
+	n += 4*cap(s.free) + 4*cap(s.dirty) + 8*cap(s.Pages) + 16*cap(s.marks)
+	return n + len(s.Pages)*pageBytes(s.width)
 }

@@ -45,6 +45,27 @@ func (m model) check(t *testing.T, s *Store) {
 	if n != len(m) {
 		t.Fatalf("scan met %d records, want %d", n, len(m))
 	}
+	heaps := 0
+	for _, p := range s.Pages {
+		heaps += cap(p.Heap)
+	}
+	if heaps != *s.total {
+		t.Fatalf("heaps of %d bytes are counted as %d", heaps, *s.total)
+	}
+}
+
+// TestMemoryLooksAtNoPage: the memory is known without a look at the pages, be they many.
+func TestMemoryLooksAtNoPage(t *testing.T) {
+	s := NewStore(2, 1)
+	before := s.Memory()
+	const rows, text = 10_000, "twenty bytes of text"
+	for range rows {
+		s.SetBytes(s.Alloc(), 1, []byte(text))
+	}
+	clear(s.Pages)
+	if n := s.Memory() - before; n < rows*(16+len(text)) || n > 3*rows*(16+len(text)) {
+		t.Errorf("%d records take %d bytes", rows, n)
+	}
 }
 
 func (m model) clone() model {

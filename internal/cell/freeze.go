@@ -31,10 +31,17 @@ func (f *Frozen) Release() { f.done.Store(true) }
 
 // settle lets go of pages whose snapshots were released.
 func (s *Store) settle() {
+	if len(s.holds) > 0 {
+		s.letGo()
+	}
+}
+
+func (s *Store) letGo() {
 	for len(s.holds) > 0 && s.holds[0].done.Load() {
 		s.floor = s.holds[0].gen
 		if s.holds = s.holds[1:]; len(s.holds) == 0 {
 			s.doubles = 0
+			s.count()
 		}
 	}
 }
@@ -66,6 +73,7 @@ func (s *Store) Freeze() *Frozen {
 		}
 	}
 	s.dirty = s.dirty[:0]
+	s.count()
 	return f
 }
 
@@ -87,6 +95,7 @@ func (s *Store) FreezeAll() *Frozen {
 		m.dirty, m.hold = 0, f.gen
 	}
 	s.dirty = s.dirty[:0]
+	s.count()
 	return f
 }
 
@@ -113,6 +122,7 @@ func (s *Store) Recycle(f *Frozen) {
 	s.spare.Index, s.spare.Pages, s.spare.Changed = f.Index, f.Pages, f.Changed
 	f.Index, f.Pages, f.Changed = nil, nil, nil
 	f.Release()
+	s.count()
 }
 
 // Unfreeze gives a snapshot's changes back to the current round: the epoch they were
@@ -129,4 +139,5 @@ func (s *Store) Unfreeze(f *Frozen) {
 		}
 		m.dirty |= c
 	}
+	s.count()
 }

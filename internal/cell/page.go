@@ -40,8 +40,9 @@ func (p *Page) Bytes(ref uint64) []byte {
 	return p.Heap[off : off+n : off+n]
 }
 
-// setBytes points word w of a record at a copy of b.
-func (p *Page) setBytes(slot, w int, b []byte, width int, heaps []int) {
+// setBytes points word w of a record at a copy of b, and adds to total what the heap grows
+// by.
+func (p *Page) setBytes(slot, w int, b []byte, width int, heaps []int, total *int) {
 	rec := p.Record(slot, width)
 	old := int(rec[w] & 0xffffffff)
 	if len(b) <= old {
@@ -51,6 +52,7 @@ func (p *Page) setBytes(slot, w int, b []byte, width int, heaps []int) {
 		p.waste += old - len(b)
 		return
 	}
+	had := cap(p.Heap)
 	p.waste += old
 	rec[w] = 0
 	if p.waste > 256 && p.waste > len(p.Heap)/2 {
@@ -58,6 +60,7 @@ func (p *Page) setBytes(slot, w int, b []byte, width int, heaps []int) {
 	}
 	rec[w] = uint64(len(p.Heap))<<32 | uint64(len(b))
 	p.Heap = append(p.Heap, b...)
+	*total += cap(p.Heap) - had
 }
 
 // wipe zeroes a record, so that nothing of it outlives it.
@@ -131,6 +134,7 @@ func (p *Page) Merge(changed, live uint64, words []uint64, heap []byte, width in
 		p.wipe(bits.TrailingZeros64(gone), width, heaps)
 	}
 	p.Live &^= changed
+	grown := 0 // nobody counts
 	for in := changed & live; in != 0; in &= in - 1 {
 		slot := bits.TrailingZeros64(in)
 		src := words[:width]
@@ -148,7 +152,7 @@ func (p *Page) Merge(changed, live uint64, words []uint64, heap []byte, width in
 		p.Live |= 1 << slot
 		for _, w := range heaps {
 			off, n := src[w]>>32, src[w]&0xffffffff
-			p.setBytes(slot, w, heap[off:off+n], width, heaps)
+			p.setBytes(slot, w, heap[off:off+n], width, heaps, &grown)
 		}
 	}
 	return true
@@ -168,6 +172,8 @@ func pageBytes(width int) int { return 8*PageRows*width + pageOverhead }
 type Pool struct {
 	pages []*Page
 	bytes int
+	used  int // what the stores take but for heaps, and what Add has counted
+	heaps int // of the stores' pages
 }
 
 // maxPool bounds the memory that a pool keeps; what is beyond it is garbage.
@@ -196,5 +202,16 @@ func (o *Pool) put(p *Page) {
 	o.bytes += p.size()
 }
 
-// Memory is the number of bytes the pool keeps.
-func (o *Pool) Memory() int { return o.bytes + 8*cap(o.pages) }
+// Add counts n more bytes of something that goes with the stores of the pool.
+func (o *Pool) Add(n int) {
+	if o != nil {
+		o.used += n
+	}
+}
+
+// Memory is the number of bytes that the pool keeps and its stores take. Old versions of
+// pages count until their store is used again.
+func (o *Pool) Memory() int { return o.Kept() + o.used + o.heaps }
+
+// Kept is the number of bytes that the pool keeps for the next store.
+func (o *Pool) Kept() int { return o.bytes + 8*cap(o.pages) }

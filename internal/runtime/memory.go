@@ -1,7 +1,5 @@
 package runtime
 
-import "time"
-
 // askMemory has the task measure what it holds, at its next step: only its own goroutine
 // may look at its state. Any goroutine may call it.
 func (t *task) askMemory() {
@@ -10,21 +8,9 @@ func (t *task) askMemory() {
 	}
 }
 
-// measureShare bounds the part of a task's time that measuring takes: large state with
-// strings is looked at page by page.
-const measureShare = 100
-
-// measure notes what the operators' state takes, unless it did so a moment ago.
+// measure notes what the operators' state takes.
 func (t *task) measure() {
 	t.asked.Store(false)
-	begin := time.Now()
-	if begin.Before(t.remeasure) {
-		return
-	}
-	defer func() {
-		end := time.Now()
-		t.remeasure = end.Add(measureShare * end.Sub(begin))
-	}()
 	for _, n := range t.chain.nodes {
 		if n.op == nil {
 			continue

@@ -51,8 +51,6 @@ type task struct {
 	ticks    atomic.Bool  // wake it with every tick
 	pause    atomic.Int64 // longest freeze, in nanoseconds; for Status alone
 	asked    atomic.Bool  // a ctlMeasure is on its way
-
-	remeasure time.Time // no measure of the memory before
 }
 
 // inPort is what a task knows of a port of its mailbox.
