@@ -247,7 +247,7 @@ func Sweep(ctx context.Context, s Store, job string, attempt uint64, keep []stre
 			continue
 		}
 		if err := s.Delete(ctx, name); err != nil {
-			return fmt.Errorf("collect blob %q: %w", name, err)
+			return fmt.Errorf("collect blobs: %w", err)
 		}
 	}
 	return nil
@@ -261,7 +261,7 @@ func sweepTombs(ctx context.Context, s Store, job string) error {
 	}
 	for i := 0; i+1 < len(names); i++ {
 		if err := s.Delete(ctx, names[i]); err != nil {
-			return fmt.Errorf("collect tombstone %q: %w", names[i], err)
+			return fmt.Errorf("collect tombstones: %w", err)
 		}
 	}
 	return nil

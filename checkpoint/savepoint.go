@@ -101,7 +101,7 @@ func copyBlobs(ctx context.Context, src, dst Store, m *Manifest, rename func(str
 			}
 			b.Name = rename(b.Name)
 			if err := dst.Create(ctx, b.Name, data); err != nil && !errors.Is(err, ErrExists) {
-				return fmt.Errorf("copy %q: %w", b.Name, err)
+				return fmt.Errorf("copy state: %w", err)
 			}
 			blobs[k] = b
 		}

@@ -93,10 +93,10 @@ func putBlob(ctx context.Context, s checkpoint.Store, name string, data []byte) 
 		}
 		last = err
 		if errors.Is(err, checkpoint.ErrExists) {
-			break
+			return fmt.Errorf("write %q: %w", name, err)
 		}
 	}
-	return fmt.Errorf("write %q: %w", name, last)
+	return fmt.Errorf("write to the store: %w", last)
 }
 
 // counts gives the counters of the task's nodes, for the manifest.
