@@ -46,6 +46,7 @@ type puller struct {
 	outBytes int
 	numbered uint64 // last number given by the consumer
 	eager    bool   // the reader sleeps until the first message
+	large    bool   // the next message is larger than what was asked for
 	idle     bool   // the server said that it has nothing to send
 	seen     uint64 // then: the last sequence that it has looked at
 	broken   string
@@ -158,6 +159,7 @@ func (p *puller) control(m *natsgo.Msg) {
 		}
 		p.out -= left
 		p.outBytes -= bytes
+		p.large = p.large || m.Header.Get("Description") == "Message Size Exceeds MaxBytes"
 	case "503":
 		p.broken = "the consumer does not answer"
 	default:
@@ -181,7 +183,8 @@ func (p *puller) take(spare []item, eager bool) (q []item, bytes int, idle bool,
 	return q, bytes, idle, seen
 }
 
-// ask requests as much as there is room for beside held messages and bytes.
+// ask requests as much as there is room for beside held messages and bytes; a message
+// larger than all room comes alone.
 func (p *puller) ask(held, heldBytes int) {
 	p.mu.Lock()
 	n := maxOutstanding - max(p.out, 0) - len(p.queue) - held
@@ -189,6 +192,9 @@ func (p *puller) ask(held, heldBytes int) {
 	low := p.out < maxOutstanding/2 || p.outBytes < maxOutstandingBytes/2
 	room := p.broken == "" && low && n >= maxOutstanding/4 && b >= maxOutstandingBytes/4
 	if room {
+		if p.large && b == maxOutstandingBytes {
+			p.large, n, b = false, 1, 0
+		}
 		p.out = max(p.out, 0) + n
 		p.outBytes = max(p.outBytes, 0) + b
 	}
@@ -207,7 +213,7 @@ func (p *puller) ask(held, heldBytes int) {
 
 type pullRequest struct {
 	Batch     int           `json:"batch"`
-	MaxBytes  int           `json:"max_bytes"`
+	MaxBytes  int           `json:"max_bytes,omitempty"`
 	Expires   time.Duration `json:"expires"`
 	Heartbeat time.Duration `json:"idle_heartbeat"`
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
 	natsgo "github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -218,5 +219,27 @@ func TestServerAway(t *testing.T) {
 	}
 	if s := sqlerr.Render(err, ""); strings.Contains(s, "hidden") || !strings.Contains(s, "127.0.0.1:1") {
 		t.Fatalf("message %q", s)
+	}
+}
+
+// A message larger than all that is asked for at once comes alone.
+func TestLargerThanRoom(t *testing.T) {
+	b := tuned(t, func(o *server.Options) {
+		o.MaxPayload, o.MaxPending, o.JetStreamMaxMemory = 64<<20, 128<<20, 1<<30
+	})
+	cfg := bids()
+	cfg.Storage = jetstream.MemoryStorage
+	b.create(cfg)
+	sizes := []int{1, 20 << 20, maxOutstandingBytes + 1, 2}
+	for _, n := range sizes {
+		_, err := b.js.Publish(context.Background(), "bids.a", make([]byte, n))
+		must(t, err)
+	}
+	rd := open(t, b.config("stream", "bids", "end", "now"), nil)
+	rd.toEnd()
+	for i, n := range sizes {
+		if len(rd.got) != len(sizes) || len(rd.got[i]) != n {
+			t.Fatalf("%d messages of %d, or not the same", len(rd.got), len(sizes))
+		}
 	}
 }

@@ -117,18 +117,19 @@ func (t *tap) fill() error {
 	if len(rest) == 0 && t.slab != nil && t.slab.unused() {
 		t.buf, t.from = t.buf[:0], 0
 	}
-	if free := cap(t.buf) - len(t.buf); t.slab == nil || free < t.need-len(rest) || free < cap(t.buf)/8 {
+	free := cap(t.buf) - len(t.buf)
+	if t.slab == nil || free < t.need-len(rest) || t.need == 0 && free < cap(t.buf)/8 {
 		t.grow = max(t.grow, slabMin)
 		old := t.slab
-		t.slab = t.to.slabs.get(max(t.grow, t.need))
+		// A line that is not there as a whole, and may be long, has as much room again.
+		t.slab = t.to.slabs.get(max(t.grow, t.need, 2*len(rest)))
 		t.buf, t.from = append(t.slab.bytes[:0], rest...), 0
 		if old != nil {
 			old.release(1)
 		}
 	}
-	free := t.buf[len(t.buf):cap(t.buf)]
-	n, err := t.Conn.Read(free)
-	if n == len(free) {
+	n, err := t.Conn.Read(t.buf[len(t.buf):cap(t.buf)])
+	if len(t.buf)+n == cap(t.buf) {
 		t.grow = min(2*t.grow, slabMax)
 	}
 	t.buf = t.buf[:len(t.buf)+n]
@@ -202,10 +203,9 @@ func (t *tap) delivered(b []byte, f *frame) bool {
 	it := item{subject: f.subject, data: b[f.line+f.header : f.size-2 : f.size-2], slab: t.slab, delivery: d,
 		size: len(f.subject) + len(f.reply) + f.size - 2 - f.line}
 	if f.header > 0 {
-		var err error
-		if it.header, err = natsgo.DecodeHeadersMsg(b[f.line : f.line+f.header]); err != nil {
-			return false
-		}
+		// Headers that cannot be read are none, as for the library. The message must not go
+		// there: those behind it would be here first.
+		it.header, _ = natsgo.DecodeHeadersMsg(b[f.line : f.line+f.header])
 	}
 	t.items = append(t.items, it)
 	return true

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -80,7 +81,7 @@ func TestTap(t *testing.T) {
 			subject, payload := fmt.Sprintf("bids.%d", i), strings.Repeat(fmt.Sprintf("%d\r\nMSG PING\r\n", i), rnd.IntN(60))
 			reply := ack("c1", i)
 			size := func(more int) int { return len(subject) + len(reply) + len(payload) + more }
-			switch rnd.IntN(12) {
+			switch rnd.IntN(13) {
 			case 0:
 				ops = append(ops, op{bytes: "PING\r\n"})
 			case 1:
@@ -106,6 +107,10 @@ func TestTap(t *testing.T) {
 				payload = strings.Repeat(payload, 500)
 				ops = append(ops, op{message(subject, reply, payload), fmt.Sprintf("c1 %s %q %v %d %d", subject, payload, natsgo.Header(nil), size(0), i)})
 			case 10:
+				head := []string{"none", "NATS/1.0\r\nno colon\r\n\r\n"}[rnd.IntN(2)]
+				ops = append(ops, op{fmt.Sprintf("HMSG %s 7 %s %d %d\r\n%s%s\r\n", subject, reply, len(head), len(head)+len(payload), head, payload),
+					fmt.Sprintf("c1 %s %q %v %d %d", subject, payload, natsgo.Header(nil), size(len(head)), i)})
+			case 11:
 				reply = "$JS.ACK.hub.ACC" + strings.TrimPrefix(ack("c2", i), "$JS.ACK") + ".rand"
 				ops = append(ops, op{message(subject, reply, payload), fmt.Sprintf("c2 %s %q %v %d %d", subject, payload, natsgo.Header(nil), size(0), i)})
 			default:
@@ -159,6 +164,27 @@ func TestTapBlind(t *testing.T) {
 				t.Errorf("%q: passed %q, took %q", in, passed, got)
 			}
 		}
+	}
+}
+
+// A line may be longer than a slab, and a message is read where it began, however small
+// the pieces are.
+func TestTapLarge(t *testing.T) {
+	fix := func(n int) func() int { return func() int { return n } }
+	for _, n := range []int{16 << 10, 256 << 10, 900_000} {
+		in := "INFO {" + strings.Repeat("x", n) + "}\r\nPING\r\n"
+		if passed, _ := through(t, []byte(in), fix(1<<20), fix(32<<10)); string(passed) != in {
+			t.Errorf("of a line of %d bytes %d passed", n, len(passed))
+		}
+	}
+	payload := strings.Repeat("x", 4<<20)
+	in := []byte(fmt.Sprintf("MSG bids.a 7 $JS.ACK.bids.c1.1.1.1.17.9 %d\r\n%s\r\n", len(payload), payload))
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, got := through(t, in, fix(1460), fix(32<<10))
+	runtime.ReadMemStats(&after)
+	if mib := (after.TotalAlloc - before.TotalAlloc) >> 20; len(got) != 1 || mib > 200 {
+		t.Errorf("%d messages for %d MiB of memory", len(got), mib)
 	}
 }
 
