@@ -41,6 +41,17 @@ type failure struct {
 	text             []byte
 }
 
+// fail adds a failure in a payload of this text, which outlives the chunk. Neighbours in
+// one payload share the copy: a large one may hold many rows.
+func (r *rows) fail(f failure, text []byte) {
+	if n := len(r.failed); n > 0 && f.payload >= 0 && r.failed[n-1].payload == f.payload {
+		f.text = r.failed[n-1].text
+	} else {
+		f.text = bytes.Clone(text)
+	}
+	r.failed = append(r.failed, f)
+}
+
 // decoding turns chunks of one table into rows. Workers share it; each call borrows a
 // worker's scratch.
 type decoding struct {
@@ -194,7 +205,7 @@ func (d *decoding) payloads(s *scratch, a *ahead) {
 		out.N = len(s.origin)
 		r := &rows{}
 		for _, e := range s.errs {
-			r.failed = append(r.failed, failure{payload: from + e.Payload, code: e.Code, field: e.Field, msg: e.Msg, text: bytes.Clone(all[from+e.Payload])})
+			r.fail(failure{payload: from + e.Payload, code: e.Code, field: e.Field, msg: e.Msg}, all[from+e.Payload])
 		}
 		d.compute(s, r, d.arrange(out, a.chunk, s.origin, from), func(row int32) (int, []byte) {
 			p := from + int(s.origin[row])
@@ -333,15 +344,14 @@ func (d *decoding) report(errs *expr.RowErrors, r *rows, idx []int32, from func(
 		if e.Code == sqlerr.CodeNullTime {
 			f.field = d.column(d.src.TimeColumn)
 		}
+		var text []byte
 		if from != nil {
 			row := e.Row
 			if idx != nil {
 				row = idx[row]
 			}
-			var text []byte
 			f.payload, text = from(row)
-			f.text = bytes.Clone(text)
 		}
-		r.failed = append(r.failed, f)
+		r.fail(f, text)
 	}
 }
