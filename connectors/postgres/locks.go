@@ -24,14 +24,17 @@ type locks struct {
 	notes map[net.Conn]string // what the wait on a connection is for
 }
 
-// Status tells what is waited for.
+// Status tells what is waited for, of several waits the first by name.
 func (l *locks) Status() connectors.Status {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	var st connectors.Status
 	for _, why := range l.notes {
-		return connectors.Status{Waiting: why}
+		if st.Waiting == "" || why < st.Waiting {
+			st.Waiting = why
+		}
 	}
-	return connectors.Status{}
+	return st
 }
 
 // answered takes away what was noted of c.
