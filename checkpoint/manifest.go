@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/streamsql/streamsql/internal/stream"
 )
@@ -38,12 +39,7 @@ type Manifest struct {
 
 // Pending reports that m holds something for its sinks to commit.
 func (m *Manifest) Pending() bool {
-	for _, s := range m.Sinks {
-		if len(s.Tokens) > 0 || len(s.Rows) > 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(m.Sinks, SinkState.Pending)
 }
 
 // TaskState is what one subtask of a plan node sealed.
@@ -88,6 +84,9 @@ type SinkState struct {
 	Rows     []Blob   `json:"rows,omitempty"`
 	Count    int64    `json:"count,omitempty"`
 }
+
+// Pending reports that the sink has something to commit.
+func (s SinkState) Pending() bool { return len(s.Tokens) > 0 || len(s.Rows) > 0 }
 
 // NodeCounts carries the counters that must survive a restart: a row dropped as late
 // stays counted.

@@ -15,7 +15,7 @@ func Confirmed(ctx context.Context, cfg Config, m *checkpoint.Manifest) (ok bool
 	}
 	pending := map[string]bool{}
 	for _, s := range m.Sinks {
-		if len(s.Tokens) > 0 || len(s.Rows) > 0 {
+		if s.Pending() {
 			pending[s.Target] = true
 		}
 	}
