@@ -42,6 +42,12 @@ type Pending interface {
 	Pending() bool
 }
 
+// Holder is an Operator that holds more than its state. Held is that in bytes; it looks
+// at no record, and is called between calls.
+type Holder interface {
+	Held() int
+}
+
 // Context is what the runtime gives to a new operator.
 type Context struct {
 	Inputs []types.Schema // of each input port

@@ -123,6 +123,18 @@ func manySpellings(t types.Type) bool {
 
 func (w *windowAgg) State() *state.Backend { return w.backend }
 
+// Held implements Holder: what windows over panes are merged in.
+func (w *windowAgg) Held() int {
+	if w.scratch == nil {
+		return 0
+	}
+	n := w.scratch.Memory() + 4*cap(w.fire.order)
+	for _, to := range w.fire.places {
+		n += 4 * cap(to)
+	}
+	return n
+}
+
 // Process puts the rows into their buckets.
 func (w *windowAgg) Process(_ int, b *vec.Batch) (Output, error) {
 	defer b.Release()

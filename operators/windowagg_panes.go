@@ -193,7 +193,7 @@ func (w *windowAgg) closeWindow() {
 		w.buckets.Drop(p)
 		delete(f.places, p)
 	}
-	if f.spelt || w.scratch.At(0).Len() > 2*f.groups {
+	if _, more := w.buckets.First(); !more || f.spelt || w.scratch.At(0).Len() > 2*f.groups {
 		w.scratch.Drop(0)
 		clear(f.places)
 	}

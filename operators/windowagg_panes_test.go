@@ -11,6 +11,7 @@ import (
 	"github.com/streamsql/streamsql/internal/expr"
 	"github.com/streamsql/streamsql/internal/types"
 	"github.com/streamsql/streamsql/internal/vec"
+	"github.com/streamsql/streamsql/operators"
 	"github.com/streamsql/streamsql/planner/plan"
 )
 
@@ -36,6 +37,7 @@ type paneCase struct {
 	aggs    []expr.AggCall
 	batches []*vec.Batch
 	marks   []int64 // the watermark behind each batch
+	held    int     // the most that a subtask has held beside its state
 }
 
 func randomPanes(r *rand.Rand) *paneCase {
@@ -141,6 +143,9 @@ func (c *paneCase) run(t *testing.T, whole bool, batchRows, parallelism int, res
 	for i, b := range c.batches {
 		h.batch(0, b.Retain())
 		h.advance(c.marks[i])
+		for _, s := range h.subs {
+			c.held = max(c.held, s.op.(operators.Holder).Held())
+		}
 	}
 	h.advance(types.MaxTime)
 	h.mustBeEmpty("windows", "sides")
@@ -162,6 +167,20 @@ func TestPanesRestored(t *testing.T) {
 			}
 			t.Fatalf("seed %d: %d rows, want %d, the same up to\n%q\n%q", seed, len(got), len(want), got[i:], want[i:])
 		}
+	}
+}
+
+// TestPanesHeld: what windows are merged in is counted, and is not there for others.
+func TestPanesHeld(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 25))
+	c := randomPanes(r)
+	c.run(t, true, 100, 1, nil, true)
+	if c.held != 0 {
+		t.Errorf("%d bytes are held beside the buckets of whole windows", c.held)
+	}
+	c.run(t, false, 100, 1, nil, true)
+	if c.held < 1000 {
+		t.Errorf("%d bytes are held", c.held)
 	}
 }
 

@@ -1,5 +1,7 @@
 package runtime
 
+import "github.com/streamsql/streamsql/operators"
+
 // askMemory has the task measure what it holds, at its next step: only its own goroutine
 // may look at its state. Any goroutine may call it.
 func (t *task) askMemory() {
@@ -8,16 +10,21 @@ func (t *task) askMemory() {
 	}
 }
 
-// measure notes what the operators' state takes.
+// measure notes what the operators' state takes, and what else they hold.
 func (t *task) measure() {
 	t.asked.Store(false)
 	for _, n := range t.chain.nodes {
 		if n.op == nil {
 			continue
 		}
+		held := 0
 		if s := n.op.State(); s != nil {
-			n.count.state.Store(int64(s.Memory()))
+			held = s.Memory()
 		}
+		if h, ok := n.op.(operators.Holder); ok {
+			held += h.Held()
+		}
+		n.count.state.Store(int64(held))
 	}
 }
 
