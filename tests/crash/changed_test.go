@@ -1,7 +1,6 @@
 package crash
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
@@ -30,19 +29,12 @@ func TestChangedQueryKilled(t *testing.T) {
 				return w.start(w.file("job", texts[turn%2]), data, env...)
 			}
 			for _, name := range crashpoint.Names {
-				p := run(fmt.Sprintf("%s=%s", crashpoint.Variable, name))
-				if !p.ended(120 * time.Second) {
-					t.Fatalf("crash point %s: the job neither died nor ended\n%s", name, p.stderr.String())
-				}
-				if p.killedBySignal() {
+				if w.died(run(crashAt(name, 1))) {
 					died++
-				} else if p.err != nil {
-					t.Fatalf("crash point %s: %v\n%s", name, p.err, p.stderr.String())
 				}
-				if p = run(); p.ended(time.Duration(20+rnd.IntN(120)) * time.Millisecond) {
-					if p.err != nil {
-						t.Fatalf("after %s: %v\n%s", name, p.err, p.stderr.String())
-					}
+				p := run()
+				if p.ended(time.Duration(20+rnd.IntN(120)) * time.Millisecond) {
+					w.died(p)
 					break
 				}
 				p.kill()

@@ -123,14 +123,8 @@ func TestKilledAtCrashPoints(t *testing.T) {
 			died := 0
 			for _, name := range crashpoint.Names {
 				for _, n := range []int{1, 2} {
-					p := w.start(file, data, fmt.Sprintf("STREAMSQL_CRASH_AT=%s:%d", name, n))
-					if !p.ended(120 * time.Second) {
-						t.Fatalf("crash point %s: the job neither died nor ended\n%s", name, p.stderr.String())
-					}
-					if p.killedBySignal() {
+					if w.died(w.start(file, data, crashAt(name, n))) {
 						died++
-					} else if p.err != nil {
-						t.Fatalf("crash point %s: %v\n%s", name, p.err, p.stderr.String())
 					}
 				}
 			}
@@ -165,11 +159,8 @@ func TestServersDie(t *testing.T) {
 		}
 		w.restartNATS()
 	}
-	if !p.ended(120 * time.Second) {
-		t.Fatalf("the job did not end\n%s", p.stderr.String())
-	}
-	if p.err != nil {
-		t.Fatalf("the job failed: %v\n%s", p.err, p.stderr.String())
+	if w.died(p) {
+		t.Fatal("the job was killed")
 	}
 	w.db = w.pg.Open(t)
 	w.same(j.got, j.want)

@@ -16,7 +16,6 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
-
 	"syscall"
 	"testing"
 	"time"
@@ -26,6 +25,7 @@ import (
 
 	"github.com/streamsql/streamsql/connectors/generator/nexmark"
 	"github.com/streamsql/streamsql/connectors/nats/embedded"
+	"github.com/streamsql/streamsql/internal/crashpoint"
 	"github.com/streamsql/streamsql/internal/pgtest"
 )
 
@@ -161,6 +161,7 @@ func (w *world) bidTable() string {
 // process is one run of the program.
 type process struct {
 	cmd    *exec.Cmd
+	at     []string // crash points
 	stderr bytes.Buffer
 	done   chan struct{}
 	err    error
@@ -168,7 +169,7 @@ type process struct {
 
 func (w *world) start(file, data string, env ...string) *process {
 	w.t.Helper()
-	p := &process{done: make(chan struct{})}
+	p := &process{at: env, done: make(chan struct{})}
 	p.cmd = exec.Command(binary, append([]string{"run", file, "--data-dir", data, "--parallelism", "2", "--set", "checkpoint.interval=40ms"}, w.flags...)...)
 	p.cmd.Stderr = &p.stderr
 	p.cmd.Env = append(os.Environ(), env...)
@@ -225,17 +226,33 @@ func (p *process) killedBySignal() bool {
 	return ok && ws.Signaled() && ws.Signal() == syscall.SIGKILL
 }
 
-// finish lets a last process run to its end.
-func (w *world) finish(file, data string) {
+// crashAt has a process kill itself when it comes to a place for the n-th time.
+func crashAt(name string, n int) string {
+	return fmt.Sprintf("%s=%s:%d", crashpoint.Variable, name, n)
+}
+
+// died waits until a process dies of SIGKILL or ends well, and reports which.
+func (w *world) died(p *process) bool {
 	w.t.Helper()
-	p := w.start(file, data)
 	if !p.ended(120 * time.Second) {
 		_ = p.cmd.Process.Signal(syscall.SIGQUIT)
 		p.ended(5 * time.Second)
-		w.t.Fatalf("the job did not end\n%s", p.stderr.String())
+		w.t.Fatalf("the job neither died nor ended\n%s\n%s", p.at, p.stderr.String())
+	}
+	if p.killedBySignal() {
+		return true
 	}
 	if p.err != nil {
-		w.t.Fatalf("the job failed: %v\n%s", p.err, p.stderr.String())
+		w.t.Fatalf("the job failed: %v\n%s\n%s", p.err, p.at, p.stderr.String())
+	}
+	return false
+}
+
+// finish lets a last process run to its end.
+func (w *world) finish(file, data string) {
+	w.t.Helper()
+	if w.died(w.start(file, data)) {
+		w.t.Fatal("the last process was killed")
 	}
 }
 
