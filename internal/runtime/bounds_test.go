@@ -1,8 +1,11 @@
 package runtime
 
 import (
+	"context"
+	"slices"
 	"testing"
 
+	"github.com/streamsql/streamsql/connectors"
 	"github.com/streamsql/streamsql/internal/stream"
 	"github.com/streamsql/streamsql/internal/types"
 	"github.com/streamsql/streamsql/internal/vec"
@@ -100,6 +103,61 @@ func TestGatheredRowsLeaveInTime(t *testing.T) {
 	x.targets[0].outlet = waiting{out[0]}
 	x.batch(ints(nil, 3))
 	linger(1e6+lingerTime, 3)
+}
+
+// TestRowsWaitForCompany: an early writer's rows that came alone are written when others had
+// a moment to come too, in one transaction with those.
+func TestRowsWaitForCompany(t *testing.T) {
+	timers := &stepper{}
+	run := &attempt{exec: timers}
+	out := &flushes{}
+	sink := &sinkTask{task: task{run: run, wake: newWaker(), box: newMailbox(newWaker())}, writer: out}
+	sink.chain.nodes = []*chainNode{{count: &counters{}}}
+	step := func(progress bool, rows ...int) {
+		t.Helper()
+		got, _, err := sink.step(t.Context())
+		if err != nil || got != progress || !slices.Equal(out.rows, rows) {
+			t.Fatalf("progress %v, written %v, error %v; want %v, %v", got, out.rows, err, progress, rows)
+		}
+	}
+	put := func(values ...int64) {
+		t.Helper()
+		if _, err := sink.Process(0, ints(nil, values...)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	step(false)
+	put(1, 2)
+	step(false)
+	put(3)
+	step(false)
+	if len(timers.calls) != 1 {
+		t.Fatalf("%d timers for one lull", len(timers.calls))
+	}
+	timers.calls[0](t.Context())
+	if len(sink.wake) == 0 {
+		t.Error("the end of the lull does not wake the task")
+	}
+	step(true, 3)
+	step(false, 3)
+	put(4)
+	step(false, 3)
+	timers.calls[1](t.Context())
+	step(true, 3, 1)
+}
+
+// flushes is a writer that keeps how many rows each flush had.
+type flushes struct {
+	connectors.Writer
+	n    int
+	rows []int
+}
+
+func (f *flushes) Write(_ context.Context, b *vec.Batch) error { f.n += b.N; return nil }
+
+func (f *flushes) Flush(context.Context) error {
+	f.rows, f.n = append(f.rows, f.n), 0
+	return nil
 }
 
 // waiting is an outlet whose receiver has nothing to do.

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // actor is something that runs in steps. Only one goroutine steps it.
@@ -24,6 +25,8 @@ type executor interface {
 	run(a actor)
 	// background calls f once, which may block; order among calls is not kept.
 	background(f func(ctx context.Context))
+	// later calls f once when d has passed; f neither blocks nor computes.
+	later(d time.Duration, f func())
 	// decode calls f once like background, with bounded concurrency: f only computes.
 	decode(f func())
 	// each calls f for every number below n, on several goroutines where there are cores,
@@ -83,6 +86,8 @@ func (g *goroutines) background(f func(context.Context)) {
 		f(g.ctx)
 	})
 }
+
+func (g *goroutines) later(d time.Duration, f func()) { time.AfterFunc(d, f) }
 
 func (g *goroutines) decode(f func()) {
 	g.wg.Go(func() {

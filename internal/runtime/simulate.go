@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/streamsql/streamsql/checkpoint"
 	"github.com/streamsql/streamsql/internal/clock"
@@ -28,6 +29,7 @@ type stepper struct {
 
 func (s *stepper) run(a actor)                        { s.actors = append(s.actors, a) }
 func (s *stepper) background(f func(context.Context)) { s.calls = append(s.calls, f) }
+func (s *stepper) later(_ time.Duration, f func())    { s.decode(f) }
 func (s *stepper) decode(f func()) {
 	s.calls = append(s.calls, func(context.Context) { f() })
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"github.com/streamsql/streamsql/checkpoint"
 	"github.com/streamsql/streamsql/checkpoint/state"
@@ -23,8 +24,9 @@ type sinkTask struct {
 
 	// Early writing.
 	writer connectors.Writer
-	dirty  bool  // written and not flushed
-	since  int64 // of the oldest unflushed row
+	dirty  bool         // written and not flushed
+	since  int64        // of the oldest unflushed row
+	lull   *atomic.Bool // set when the unflushed rows have waited sinkLull; nil while rows come
 	tokens [][]byte
 
 	// Keeping for the commit: buf is filled while spool is written. free is the buffer
@@ -51,6 +53,11 @@ type sinkFlight struct {
 // sinkFlush is how long rows may wait in an early writer while more keep coming, in
 // microseconds.
 const sinkFlush = 10000
+
+// sinkLull is how long an early writer's rows wait for company once there is no input:
+// those of one window come from several tasks, and what a transaction misses by a moment
+// waits for the whole of it, some milliseconds.
+const sinkLull = 500 * time.Microsecond
 
 // Process implements operators.Operator.
 func (t *sinkTask) Process(_ int, b *vec.Batch) (operators.Output, error) {
@@ -86,7 +93,7 @@ func (t *sinkTask) flush() error {
 	if !t.dirty {
 		return nil
 	}
-	t.dirty = false
+	t.dirty, t.lull = false, nil
 	return t.writer.Flush(t.ctx)
 }
 
@@ -110,10 +117,23 @@ func (t *sinkTask) step(ctx context.Context) (progress, done bool, err error) {
 		return true, false, t.chain.err
 	}
 	t.linger()
-	if t.dirty {
+	if t.dirty && t.alone() {
 		return true, false, t.flush()
 	}
 	return progress, false, nil
+}
+
+// alone reports whether the unflushed rows have waited for company.
+func (t *sinkTask) alone() bool {
+	if t.lull == nil {
+		over := new(atomic.Bool)
+		t.lull = over
+		t.run.exec.later(sinkLull, func() {
+			over.Store(true)
+			t.wake.wake()
+		})
+	}
+	return t.lull.Load()
 }
 
 // controlled is what a control message means for a sink besides.
