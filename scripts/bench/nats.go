@@ -218,5 +218,10 @@ func benchNATS() error {
 	if *only != "" && !strings.Contains("latency", *only) {
 		return nil
 	}
-	return benchLatency(s, pg, db)
+	for _, keys := range []int{100, 1000} {
+		if err := benchLatency(s, pg, db, keys); err != nil {
+			return err
+		}
+	}
+	return nil
 }
