@@ -77,23 +77,11 @@ func settleOpen(args []*Expr) ([]*Expr, error) {
 	var err error
 	switch {
 	case a.Type.Kind == types.Unknown && b.Type.Kind != types.Unknown:
-		a, err = CoerceTo(a, openTarget(b.Type))
+		a, err = CoerceTo(a, openType(a, b.Type))
 	case b.Type.Kind == types.Unknown && a.Type.Kind != types.Unknown:
-		b, err = CoerceTo(b, openTarget(a.Type))
+		b, err = CoerceTo(b, openType(b, a.Type))
 	}
 	return []*Expr{a, b}, err
-}
-
-// openTarget is the type an open literal takes beside a value of type t: DECIMAL keeps
-// the digits that are written.
-func openTarget(t types.Type) types.Type {
-	if t.Kind == types.Decimal {
-		return types.TDecimal(0, 0)
-	}
-	if t.Kind == types.Text {
-		return types.TText
-	}
-	return t
 }
 
 func resolveTimes(args []*Expr) ([]*Expr, types.Type, error) {

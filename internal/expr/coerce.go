@@ -79,6 +79,50 @@ func commonOfTwo(a, b types.Type) (types.Type, bool) {
 	return a, true
 }
 
+// CommonOf is CommonType of expressions. Open literals take part with what is written in
+// them: no digit and no letter of theirs is lost beside a narrow type.
+func CommonOf(args []*Expr) (types.Type, bool) {
+	t, ok := CommonType(typesOf(args)...)
+	for _, a := range args {
+		if ok && a.Type.Kind == types.Unknown {
+			t, ok = commonOfTwo(t, openType(a, t))
+		}
+	}
+	return t, ok
+}
+
+// openType is the type of an open literal beside a value of type t: of t's kind, with the
+// digits that are written and any length. NULL, and what is no value of the kind, has
+// type t.
+func openType(e *Expr, t types.Type) types.Type {
+	if e.Val.Null {
+		return t
+	}
+	switch t.Kind {
+	case types.Text:
+		return types.TText
+	case types.Decimal:
+		if v, err := castValue(*e.Val, types.TDecimal(0, 0), false); err == nil {
+			return v.Type
+		}
+	case types.Timestamp, types.TimestampTZ, types.Time:
+		fine := t
+		fine.Precision = 6
+		if v, err := castValue(*e.Val, fine, false); err == nil {
+			return withTick(t, v.I)
+		}
+	}
+	return t
+}
+
+// withTick is t with the digits that a number of microseconds needs, if those are more.
+func withTick(t types.Type, us int64) types.Type {
+	for us%t.Tick() != 0 {
+		t.Precision++
+	}
+	return t
+}
+
 func timeRank(k types.Kind) int {
 	switch k {
 	case types.Date:
@@ -92,19 +136,17 @@ func timeRank(k types.Kind) int {
 }
 
 func commonNumber(a, b types.Type) types.Type {
-	if a.Kind == types.Decimal || b.Kind == types.Decimal {
-		if a.IsFloat() || b.IsFloat() {
-			return types.TDouble
-		}
+	switch {
+	case a.Kind == types.Double || b.Kind == types.Double:
+		return types.TDouble
+	case a.Kind == types.Real || b.Kind == types.Real:
+		return types.TReal
+	case a.Kind == types.Decimal || b.Kind == types.Decimal:
 		pa, sa := asDecimal(a)
 		pb, sb := asDecimal(b)
 		s := max(sa, sb)
 		return types.TDecimal(min(max(pa-sa, pb-sb)+s, types.MaxPrecision), s)
-	}
-	if (a.Kind == types.Real) != (b.Kind == types.Real) && !(a.Kind == types.Double || b.Kind == types.Double) {
-		return types.TReal
-	}
-	if a.Kind > b.Kind {
+	case a.Kind > b.Kind:
 		return a
 	}
 	return b

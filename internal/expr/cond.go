@@ -48,7 +48,7 @@ func lowerNullIf(args []*Expr) (*Expr, error) {
 	}
 	x := args[0]
 	if x.Type.Kind == types.Unknown {
-		to, _ := CommonType(types.Type{}, args[1].Type)
+		to, _ := CommonOf(args)
 		var err error
 		if x, err = CoerceTo(x, to); err != nil {
 			return nil, err

@@ -244,7 +244,7 @@ func NewCoalesce(args []*Expr, pos sqlerr.Pos) (*Expr, error) {
 
 // unify brings expressions to their common type.
 func unify(args []*Expr, of string, pos sqlerr.Pos) ([]*Expr, types.Type, error) {
-	t, ok := CommonType(typesOf(args)...)
+	t, ok := CommonOf(args)
 	if !ok {
 		first := args[0].Type
 		for _, a := range args {

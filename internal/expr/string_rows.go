@@ -184,8 +184,10 @@ func splitPartRow(k *kctx, a []*vec.Vector, i int, dst []byte, out *vec.Vector) 
 			return dst, true
 		}
 	}
-	part, _ := splitAt(s, sep, n-1)
-	return append(dst, part...), true
+	if part, ok := splitAt(s, sep, n-1); ok {
+		dst = append(dst, part...)
+	}
+	return dst, true
 }
 
 func asciiOf(a []*vec.Vector, i int) int64 {

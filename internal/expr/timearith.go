@@ -27,12 +27,13 @@ func resolveTimeArith(op byte, args []*Expr) (out []*Expr, t types.Type, ok bool
 	case types.Timestamp, types.TimestampTZ:
 		switch {
 		case b.Type.Kind == types.Interval, op == '+' && b.Type.Kind == types.Unknown:
-			want, t = types.TInterval, a.Type
-		case op == '-' && (timeRank(b.Type.Kind) > 0 || b.Type.Kind == types.Unknown):
-			want, t = a.Type, types.TInterval
-			if b.Type.Kind == types.TimestampTZ {
-				want = b.Type
+			if b, err = CoerceTo(b, types.TInterval); err != nil {
+				return nil, t, true, err
 			}
+			return []*Expr{a, b}, shifted(a.Type, b), true, nil
+		case op == '-' && (timeRank(b.Type.Kind) > 0 || b.Type.Kind == types.Unknown):
+			want, _ = CommonOf([]*Expr{a, b})
+			t = types.TInterval
 			if a, err = CoerceTo(a, want); err != nil {
 				return nil, t, true, err
 			}
@@ -67,6 +68,18 @@ func resolveTimeArith(op byte, args []*Expr) (out []*Expr, t types.Type, ok bool
 	}
 	b, err = CoerceTo(b, want)
 	return []*Expr{a, b}, t, true, err
+}
+
+// shifted is the type of a timestamp and an interval together: it has the digits of both,
+// those of an interval that is not written out being all.
+func shifted(t types.Type, by *Expr) types.Type {
+	switch {
+	case by.Kind != Literal:
+		t.Precision = 6
+	case !by.Val.Null:
+		t = withTick(t, by.Val.Iv.Micros)
+	}
+	return t
 }
 
 // timeArithKernel gives the kernel for operands that resolveTimeArith settled, or the

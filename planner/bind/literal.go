@@ -13,8 +13,6 @@ import (
 // coerce is expr.CoerceTo.
 func coerce(e *expr.Expr, t types.Type) (*expr.Expr, error) { return expr.CoerceTo(e, t) }
 
-func commonType(ts []types.Type) (types.Type, bool) { return expr.CommonType(ts...) }
-
 // settle gives an open literal the type TEXT.
 func settle(e *expr.Expr) (*expr.Expr, error) {
 	if e.Type.Kind == types.Unknown {

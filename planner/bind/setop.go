@@ -35,7 +35,7 @@ func (b *Binder) setOp(op *tree.SetOp, with *cte) (logical.Node, error) {
 	want := make([]types.Type, nl)
 	for i, l := range left.Columns() {
 		r := right.Columns()[i]
-		t, ok := commonType([]types.Type{openType(left, i), openType(right, i)})
+		t, ok := expr.CommonOf([]*expr.Expr{openColumn(left, i), openColumn(right, i)})
 		if !ok {
 			return nil, sqlerr.New(sqlerr.CodeDatatypeMismatch, op.Right.Extent().Pos, "UNION types %s and %s cannot be matched", l.Type, r.Type).
 				WithDetail("Column %d, %q.", i+1, l.Name)
@@ -73,11 +73,12 @@ func openLiteral(n logical.Node, i int) *expr.Expr {
 	return expr.LitAt(v, p.Exprs[i].Pos)
 }
 
-func openType(n logical.Node, i int) types.Type {
-	if openLiteral(n, i) != nil {
-		return types.Type{}
+// openColumn is column i of n, or the open literal that it is.
+func openColumn(n logical.Node, i int) *expr.Expr {
+	if e := openLiteral(n, i); e != nil {
+		return e
 	}
-	return n.Columns()[i].Type
+	return expr.Col(i, n.Columns()[i].Type)
 }
 
 // closeLiterals gives the open literals of a branch the types of the other branch.
@@ -144,16 +145,14 @@ func (b *Binder) valuesRows(v *tree.Values, with *cte) (logical.Node, error) {
 	}
 	out := &logical.Values{Rows: make([][]types.Value, len(rows))}
 	for c := range v.Rows[0].Elems {
+		column := make([]*expr.Expr, len(rows))
 		ts := make([]types.Type, len(rows))
 		for i := range rows {
-			ts[i] = rows[i][c].Type
+			column[i], ts[i] = rows[i][c], rows[i][c].Type
 		}
-		t, ok := commonType(ts)
+		t, ok := expr.CommonOf(column)
 		if !ok {
 			return nil, sqlerr.New(sqlerr.CodeDatatypeMismatch, v.Rows[1].Elems[c].Extent().Pos, "VALUES types %s and %s cannot be matched", ts[0], firstOther(ts))
-		}
-		if t.Kind == types.Unknown {
-			t = types.TText
 		}
 		notNull := true
 		for i := range rows {
