@@ -66,12 +66,14 @@ func appendJSONText(k *kctx, out *vec.Vector, i int, dst, v []byte) ([]byte, boo
 	case string(v) == "null":
 		return dst, false
 	case v[0] == '"':
-		d, ok := appendUnquoted(dst, v)
-		if !ok {
+		d, bad := appendUnquoted(dst, v)
+		switch bad {
+		case zeroEscape:
 			k.fail(out, i, "22P05", "unsupported Unicode escape sequence: \\u0000 cannot be converted to text")
-			return dst, false
+		case halfPair:
+			k.fail(out, i, sqlerr.CodeInvalidText, "half of a surrogate pair is not a character")
 		}
-		return d, true
+		return d, bad == noFault
 	}
 	return append(dst, v...), true
 }
@@ -262,8 +264,8 @@ func sameJSONString(quoted, name []byte) bool {
 	}
 	for _, c := range inner {
 		if c == '\\' {
-			plain, ok := appendUnquoted(nil, quoted)
-			return ok && string(plain) == string(name)
+			plain, bad := appendUnquoted(nil, quoted)
+			return bad == noFault && string(plain) == string(name)
 		}
 	}
 	return false
@@ -310,9 +312,17 @@ func eachElement(s []byte, f func(k int, e []byte) bool) {
 	}
 }
 
-// appendUnquoted appends the characters of a JSON string; ok is false for U+0000, which
-// no text holds. A lone surrogate becomes U+FFFD.
-func appendUnquoted(dst, quoted []byte) (_ []byte, ok bool) {
+// escapeFault is an escape in a JSON string that stands for no character of a text.
+type escapeFault uint8
+
+const (
+	noFault    escapeFault = iota
+	zeroEscape             // U+0000
+	halfPair               // a surrogate without its other half
+)
+
+// appendUnquoted appends the characters of a JSON string, up to the first bad escape.
+func appendUnquoted(dst, quoted []byte) ([]byte, escapeFault) {
 	s := quoted[1 : len(quoted)-1]
 	for i := 0; i < len(s); i++ {
 		if s[i] != '\\' {
@@ -321,7 +331,7 @@ func appendUnquoted(dst, quoted []byte) (_ []byte, ok bool) {
 		}
 		i++
 		if i >= len(s) {
-			return dst, true
+			return dst, noFault
 		}
 		switch s[i] {
 		case 'n':
@@ -343,15 +353,18 @@ func appendUnquoted(dst, quoted []byte) (_ []byte, ok bool) {
 					i += 6
 				}
 			}
-			if r == 0 {
-				return dst, false
+			switch {
+			case r == 0:
+				return dst, zeroEscape
+			case utf16.IsSurrogate(r):
+				return dst, halfPair
 			}
 			dst = utf8.AppendRune(dst, r)
 		default:
 			dst = append(dst, s[i])
 		}
 	}
-	return dst, true
+	return dst, noFault
 }
 
 func hex4(s []byte, i int) rune {
