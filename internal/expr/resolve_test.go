@@ -50,7 +50,7 @@ func TestValues(t *testing.T) {
 		"SPLIT_INDEX('a/b', '/', 2)": "NULL", "SPLIT_INDEX('a/b', '/', -1)": "NULL", "SPLIT_INDEX('a/b', '/', 1)": "b", "SPLIT_INDEX('', '/', 0)": "", "SPLIT_INDEX('a日b', '日', 1)": "b",
 		"REGEXP_EXTRACT('abc', 'x', 0)": "NULL", "REGEXP_EXTRACT('abc', '(x)?b', 1)": "NULL", "REGEXP_EXTRACT('abc', 'b')": "b", "REGEXP_EXTRACT('abc', 'b', 1)": "NULL",
 		"JSON_VALUE('{\"a\": {\"b\": [1, \"x\"]}}', '$.a.b[1]')": "x", "JSON_VALUE('{\"a\": {}}', '$.a')": "NULL", "JSON_VALUE('{\"a\": 1, \"a\": 2}', '$.a')": "2", "JSON_VALUE('{\"a b\": true}', '$.\"a b\"')": "true",
-		"JSON_VALUE('{\"n\": 9007199254740993}', '$.n')": "9007199254740993",
+		"JSON_VALUE('{\"n\": 9007199254740993}', '$.n')":                         "9007199254740993",
 		"TIMESTAMPDIFF('MONTH', TIMESTAMP '2024-01-31', TIMESTAMP '2024-02-29')": "0", "TIMESTAMPDIFF('MONTH', TIMESTAMP '2024-03-31', TIMESTAMP '2024-01-31')": "-2", "TIMESTAMPDIFF('DAY', TIMESTAMP '2024-01-02', TIMESTAMP '2024-01-01 12:00')": "0",
 		"TIMESTAMPADD('DAY', -1, DATE '2024-03-01')": "2024-02-29 00:00:00", "LOWER('ÄÖ')": "äö", "TO_TIMESTAMP('2024-01-01T00:00:00.1239Z')": "2024-01-01 00:00:00.123", "UPPER('é日')": "É日",
 		"1000::DECIMAL(38,18) * 2::DECIMAL(38,18)": "2000.000000000000000000", "1 / 3.0": "0.33333333333333333", "DAYOFWEEK(DATE '2024-03-03')": "1",
