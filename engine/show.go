@@ -28,7 +28,7 @@ func (s *Session) show(ctx context.Context, st *tree.Show) (*Result, error) {
 			r.Rows = append(r.Rows, []string{v.Name})
 		}
 	case tree.ShowJobs:
-		r.Columns = []string{"job", "state", "rows in", "rows out", "late", "partly late", "broken", "dead letters", "epoch", "restarts", "memory", "started"}
+		r.Columns = []string{"job", "state", "rows in", "rows out", "late", "partly late", "broken", "dead letters", "epoch", "restarts", "memory", "started", "error"}
 		for _, j := range s.e.Jobs() {
 			r.Rows = append(r.Rows, j.row())
 		}

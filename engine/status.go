@@ -85,6 +85,10 @@ func (j *Job) Status() Status { return statusOf(j.run, j.Plan) }
 
 func (j *Job) row() []string {
 	st := j.Status()
+	why := st.Stall
+	if st.State == "failed" {
+		why = j.Wait().Error()
+	}
 	return []string{j.Name, st.State, fmt.Sprint(st.RowsIn), fmt.Sprint(st.RowsOut), fmt.Sprint(st.Late), fmt.Sprint(st.PartlyLate),
-		fmt.Sprint(st.Broken), fmt.Sprint(st.DeadLetters), fmt.Sprint(st.Epoch), fmt.Sprint(st.Restarts), fmt.Sprint(st.Memory.Sum()), stamp(j.Started.UnixMicro())}
+		fmt.Sprint(st.Broken), fmt.Sprint(st.DeadLetters), fmt.Sprint(st.Epoch), fmt.Sprint(st.Restarts), fmt.Sprint(st.Memory.Sum()), stamp(j.Started.UnixMicro()), why}
 }

@@ -45,6 +45,9 @@ func Prompt(ctx context.Context, o Options) error {
 	defer context.AfterFunc(ctx, func() { _ = rl.Close() })()
 	fmt.Fprintf(o.Out, "streamsql %s. Statements end with a semicolon; \\? lists the commands, \\q quits.\n", engine.Version)
 	for ctx.Err() == nil {
+		if err := sh.ended(); err != nil {
+			return errors.Join(err, sh.closeOut())
+		}
 		rl.SetPrompt(promptFirst)
 		if sh.pending != "" {
 			rl.SetPrompt(promptMore)

@@ -59,6 +59,8 @@ type shell struct {
 	outFile     *os.File
 	pending     string // the lines typed before of a statement that goes on
 	depth       int    // files of \i inside one another
+	running     source // of the statement that runs
+	jobs        []background
 }
 
 func newShell(o Options, interactive bool) *shell {
@@ -70,11 +72,15 @@ func newShell(o Options, interactive bool) *shell {
 // prompt.
 func (sh *shell) run(ctx context.Context, text string, lines int) error {
 	for _, p := range split(text) {
+		sh.running = source{text, lines, int(p.Pos) - 1}
 		err := sh.statement(ctx, p.Text)
 		if ctx.Err() != nil && !sh.interactive {
 			return ctx.Err()
 		}
-		if err := sh.report(err, source{text, lines, int(p.Pos) - 1}); err != nil {
+		if err := sh.report(err, sh.running); err != nil {
+			return err
+		}
+		if err := sh.ended(); err != nil {
 			return err
 		}
 		if ctx.Err() != nil {
@@ -182,23 +188,6 @@ func (sh *shell) note(line string) error {
 func (sh *shell) println(line string) error {
 	_, err := fmt.Fprintln(sh.out, line)
 	return err
-}
-
-// started reports a job. At a prompt it goes on in the background; a script waits for
-// one that ends by itself.
-func (sh *shell) started(ctx context.Context, r *engine.Result) error {
-	if sh.interactive || !r.Job.Bounded() {
-		return sh.note(fmt.Sprintf("%s: job %q runs in the background", r.Tag, r.Job.Name))
-	}
-	select {
-	case <-r.Job.Done():
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	if err := r.Job.Wait(); err != nil {
-		return ranError{err}
-	}
-	return sh.note(fmt.Sprintf("%s %d", r.Tag, r.Job.Status().RowsOut))
 }
 
 func (sh *shell) printer() *Printer {

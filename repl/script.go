@@ -13,6 +13,9 @@ import (
 func Script(ctx context.Context, o Options, in io.Reader) error {
 	sh := newShell(o, false)
 	err := sh.script(ctx, in)
+	if err == nil {
+		err = sh.ended()
+	}
 	if cerr := sh.closeOut(); err == nil {
 		err = cerr
 	}
