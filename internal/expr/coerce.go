@@ -306,10 +306,13 @@ func convert(e *Expr, t types.Type, kind Kind, mode string) (*Expr, error) {
 // castValue casts one value; a text of open type is read as t's own form.
 func castValue(v types.Value, t types.Type, assign bool) (types.Value, error) {
 	if v.Type.Kind == types.Unknown || v.Type.Kind == types.Text {
-		if t.Kind == types.Text && !assign {
+		switch {
+		case t.Kind != types.Text:
+			return vec.ParseText(t, []byte(v.S))
+		case !assign:
 			return types.Value{Type: t, S: truncateChars(v.S, int(t.Length))}, nil
 		}
-		return vec.ParseText(t, []byte(v.S))
+		v.Type = types.TText
 	}
 	return EvalConst(&Expr{Kind: Cast, Type: t, Args: []*Expr{Lit(v)}, Fn: map[bool]string{true: "assign"}[assign]})
 }

@@ -1,6 +1,8 @@
 package bind
 
 import (
+	"slices"
+
 	"github.com/streamsql/streamsql/internal/catalog"
 	"github.com/streamsql/streamsql/internal/expr"
 	"github.com/streamsql/streamsql/internal/sqlerr"
@@ -58,23 +60,17 @@ func (b *Binder) insertQuery(ins *tree.Insert, targets types.Schema) (logical.No
 	if err != nil {
 		return nil, nil, err
 	}
-	if p, ok := node.(*logical.Project); ok {
-		return p.Input, openLiterals(p.Exprs), nil
+	p, ok := node.(*logical.Project)
+	if !ok {
+		return node, logical.Identity(node), nil
 	}
-	return node, logical.Identity(node), nil
-}
-
-// openLiterals opens the string literals of a select list again, for the target's type
-// to settle.
-func openLiterals(list []*expr.Expr) []*expr.Expr {
-	out := make([]*expr.Expr, len(list))
-	for i, e := range list {
-		out[i] = e
-		if e.Kind == expr.Literal && e.Type == types.TText && !e.Val.Null {
-			out[i] = expr.StringLit(e.Val.S, e.Pos)
+	list := slices.Clone(p.Exprs)
+	for i := range list {
+		if e := openLiteral(p, i); e != nil {
+			list[i] = e
 		}
 	}
-	return out
+	return p.Input, list, nil
 }
 
 // outputPlaces gives the places of the query's n columns: those of the select list, or

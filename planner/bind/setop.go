@@ -61,8 +61,8 @@ func (b *Binder) setOp(op *tree.SetOp, with *cte) (logical.Node, error) {
 	return &logical.Union{In: []logical.Node{left, right}}, nil
 }
 
-// openLiteral gives the literal of a branch's select list that had no type of its own
-// ('x', NULL) and became TEXT for want of a better one; nil for any other column.
+// openLiteral gives the literal of a select list that had no type of its own ('x', NULL)
+// and became TEXT for want of a better one; nil for any other column.
 func openLiteral(n logical.Node, i int) *expr.Expr {
 	p, ok := n.(*logical.Project)
 	if !ok || p.Exprs[i].Kind != expr.Literal || p.Exprs[i].Type != types.TText {
