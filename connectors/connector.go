@@ -129,6 +129,9 @@ type Connector struct {
 	Metadata []Metadata
 	// Capabilities judges validated options; an *sqlerr.Error refuses them.
 	Capabilities func(options map[string]string, hasKey bool) (Capabilities, error)
+	// CheckColumns judges all columns of a table, physical ones alone, as it is declared;
+	// nil takes any. A source is opened for those columns only that are read.
+	CheckColumns func(options map[string]string, columns types.Schema) error
 	OpenSource   func(ctx context.Context, c Config) (Source, error)
 	OpenSink     func(ctx context.Context, c Config) (Sink, error)
 }

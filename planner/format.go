@@ -79,10 +79,8 @@ func (t *table) checkColumns(f format.Format) error {
 		return nil
 	}
 	var cols []format.Column
-	for _, c := range t.def.Columns {
-		if c.Computed == "" && c.Metadata == "" {
-			cols = append(cols, format.Column{Field: c.Name, Type: c.Type, NotNull: c.NotNull})
-		}
+	for _, c := range t.physical() {
+		cols = append(cols, format.Column{Field: c.Name, Type: c.Type, NotNull: c.NotNull})
 	}
 	return t.placed(f.Check(cols, t.options))
 }

@@ -71,7 +71,23 @@ func resolveTable(def *catalog.Table, opts Options) (*table, error) {
 	if err != nil {
 		return nil, t.placed(err)
 	}
+	if conn.CheckColumns != nil {
+		if err := conn.CheckColumns(t.resolved(opts.Vars), t.physical()); err != nil {
+			return nil, t.placed(err)
+		}
+	}
 	return t, t.checkFormat(opts.Formats)
+}
+
+// physical gives the columns that the connector or the format fills.
+func (t *table) physical() types.Schema {
+	var out types.Schema
+	for _, c := range t.def.Columns {
+		if c.Computed == "" && c.Metadata == "" {
+			out = append(out, c.Column)
+		}
+	}
+	return out
 }
 
 func findConnector(def *catalog.Table, opts Options) (connectors.Connector, error) {

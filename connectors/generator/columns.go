@@ -3,7 +3,6 @@ package generator
 import (
 	"math/bits"
 	"strconv"
-	"strings"
 
 	"github.com/streamsql/streamsql/connectors/generator/nexmark"
 	"github.com/streamsql/streamsql/internal/sqlerr"
@@ -16,12 +15,12 @@ const maxLength = 1 << 20
 
 // columnOptions are the fields.<column> options of one column.
 type columnOptions struct {
-	optionReader
+	*optionReader
 	field string
 	col   types.Column
 }
 
-func (o *columnOptions) get(name string) string { return o.options[o.key(name)] }
+func (o *columnOptions) get(name string) string { return o.text(o.key(name)) }
 
 func (o *columnOptions) key(name string) string { return fieldPrefix + o.field + "." + name }
 
@@ -50,17 +49,10 @@ func (o *columnOptions) number(name string, def float64) float64 {
 	return x
 }
 
-var columnKeys = []string{"kind", "min", "max", "length", "null-rate", "start", "step"}
-
 // freeColumn gives the values of one column of kind columns. The sequence of event n
 // is seeded by the column's name, so that it does not depend on the other columns.
-func freeColumn(s settings, field string, col types.Column, options map[string]string) (fill, error) {
-	o := columnOptions{optionReader: optionReader{options: options}, field: field, col: col}
-	for k := range options {
-		if rest, ok := strings.CutPrefix(k, fieldPrefix+field+"."); ok && !known(rest) {
-			o.fail(sqlerr.New(sqlerr.CodeOption, 0, "unknown option %q", k).WithHint("Below fields.%s there are %s.", field, strings.Join(columnKeys, ", ")))
-		}
-	}
+func freeColumn(s settings, field string, col types.Column, r *optionReader) (fill, error) {
+	o := columnOptions{optionReader: r, field: field, col: col}
 	stream := uint64(0xcbf29ce484222325) // FNV-1a of the name
 	for i := range len(field) {
 		stream = (stream ^ uint64(field[i])) * 0x100000001b3
@@ -98,15 +90,6 @@ func freeColumn(s settings, field string, col types.Column, options map[string]s
 			}
 		}
 	}, nil
-}
-
-func known(key string) bool {
-	for _, k := range columnKeys {
-		if k == key {
-			return true
-		}
-	}
-	return false
 }
 
 // values gives the function that appends the value of event n.
@@ -202,8 +185,8 @@ func between(r *nexmark.Random, lo, hi int64) int64 {
 	return lo + int64(x)
 }
 
-// sequence counts start, start + step, … by the number of the event, wrapping round
-// within min and max where they are given. A time advances by the event rate instead.
+// sequence counts start, start + step, … by the number of the event, going on at min
+// after max, which are the ends of the type where they are not given. A time advances by the event rate instead.
 func (o *columnOptions) sequence(s settings) (func(v *vec.Vector, n int64), error) {
 	t := o.col.Type
 	switch {

@@ -63,7 +63,8 @@ func Connector() connectors.Connector {
 			return connectors.Capabilities{CanRead: true, Bounded: s.rows >= 0, Splits: s.splits,
 				SelfDecoding: true, Replayable: true}, nil
 		},
-		OpenSource: func(_ context.Context, c connectors.Config) (connectors.Source, error) { return open(c) },
+		CheckColumns: checkColumns,
+		OpenSource:   func(_ context.Context, c connectors.Config) (connectors.Source, error) { return open(c) },
 	}
 }
 
@@ -104,6 +105,13 @@ func readSettings(options map[string]string) (s settings, err error) {
 		}
 		s.config.Base = vec.TruncateTick(micros, 1000) / 1000
 	}
+	if s.kind == kindColumns {
+		for _, name := range []string{optEvent, optOutOfOrder} {
+			if v := options[name]; v != "" && !(name == optOutOfOrder && s.config.OutOfOrder == 1) {
+				r.fail(sqlerr.New(sqlerr.CodeOption, 0, "option %q is for %s = '%s'", name, optKind, kindNexmark))
+			}
+		}
+	}
 	if s.kind == kindNexmark {
 		switch e := options[optEvent]; e {
 		case "person":
@@ -125,10 +133,19 @@ func badOption(name, value, hint string) error {
 	return sqlerr.New(sqlerr.CodeOption, 0, "option %q is %q", name, value).WithHint("%s", hint)
 }
 
-// optionReader keeps the first error.
+// optionReader keeps the first error, and which options were asked for.
 type optionReader struct {
 	options map[string]string
+	asked   map[string]bool
 	err     error
+}
+
+func (r *optionReader) text(name string) string {
+	if r.asked == nil {
+		r.asked = map[string]bool{}
+	}
+	r.asked[name] = true
+	return r.options[name]
 }
 
 func (r *optionReader) fail(err error) {
@@ -138,7 +155,7 @@ func (r *optionReader) fail(err error) {
 }
 
 func (r *optionReader) integer(name string, def, lo, hi int64) int64 {
-	s := r.options[name]
+	s := r.text(name)
 	if s == "" {
 		return def
 	}

@@ -258,8 +258,14 @@ func TestRefusals(t *testing.T) {
 		{types.Schema{{Name: "a", Type: types.TInt}}, []string{"kind", "columns", "fields.a.minimum", "5"}, sqlerr.CodeOption, `"fields.a.minimum"`},
 		{types.Schema{{Name: "a", Type: types.TInt, NotNull: true}}, []string{"kind", "columns", "fields.a.null-rate", "0.5"}, sqlerr.CodeOption, `NOT NULL`},
 		{types.Schema{{Name: "a", Type: types.TInterval}}, []string{"kind", "columns"}, sqlerr.CodeNotSupported, `random INTERVAL`},
+		{types.Schema{{Name: "a", Type: types.TInt}}, []string{"kind", "columns", "fields.b.min", "5"}, sqlerr.CodeOption, `"fields.b.min" is for a column "b"`},
+		{types.Schema{{Name: "a", Type: types.TInt}}, []string{"kind", "columns", "fields.a.start", "5"}, sqlerr.CodeOption, `no use for random values of type INT`},
+		{types.Schema{{Name: "a", Type: types.TInt}}, []string{"kind", "columns", "fields.a.kind", "sequence", "fields.a.length", "5"}, sqlerr.CodeOption, `no use for a sequence of type INT`},
+		{types.Schema{{Name: "a", Type: types.TInt}}, []string{"kind", "columns", "nexmark.event", "bid"}, sqlerr.CodeOption, `"nexmark.event" is for kind = 'nexmark'`},
+		{types.Schema{{Name: "a", Type: types.TInt}}, []string{"kind", "columns", "nexmark.out-of-order", "2"}, sqlerr.CodeOption, `"nexmark.out-of-order" is for`},
+		{bids, []string{"nexmark.event", "bid", "fields.price.min", "5"}, sqlerr.CodeOption, `"fields.price.min" is for kind = 'columns'`},
 	} {
-		_, err := Connector().OpenSource(context.Background(), connectors.Config{Options: options(c.opts...), Schema: c.schema})
+		err := Connector().CheckColumns(options(c.opts...), c.schema)
 		if sqlerr.CodeOf(err) != c.code || !strings.Contains(fmt.Sprint(err), c.says) {
 			t.Errorf("%v: %v (%s), want %s with %s", c.opts, err, sqlerr.CodeOf(err), c.code, c.says)
 		}

@@ -38,24 +38,8 @@ func open(c connectors.Config) (connectors.Source, error) {
 		event := set.event
 		s.want = func(n int64) bool { return nexmark.KindOf(n) == event }
 	}
-	g := nexmark.New(set.config)
-	for i, col := range c.Schema {
-		field := col.Name
-		if i < len(c.Fields) && c.Fields[i] != "" {
-			field = c.Fields[i]
-		}
-		var f fill
-		if set.kind == kindNexmark {
-			f, err = nexmarkColumn(g, set.event, field, col.Type)
-		} else {
-			f, err = freeColumn(set, field, col, c.Options)
-		}
-		if err != nil {
-			return nil, err
-		}
-		s.fills = append(s.fills, f)
-	}
-	return s, nil
+	s.fills, err = set.fills(c.Schema, c.Fields, &optionReader{options: c.Options})
+	return s, err
 }
 
 // Splits implements connectors.Source. Events are dealt to the splits in runs of
