@@ -1,7 +1,10 @@
 package rules
 
 import (
+	"slices"
+
 	"github.com/streamsql/streamsql/internal/expr"
+	"github.com/streamsql/streamsql/internal/types"
 	"github.com/streamsql/streamsql/planner/logical"
 	"github.com/streamsql/streamsql/planner/plan"
 )
@@ -72,7 +75,6 @@ func (p *pruner) mark(n logical.Node) {
 		ask(n.Input, n.Pred.Columns()...)
 		keepTime()
 	case *logical.Project:
-		keepOne(need)
 		for i, b := range need {
 			if b {
 				ask(n.Input, n.Exprs[i].Columns()...)
@@ -99,20 +101,17 @@ func (p *pruner) mark(n logical.Node) {
 		for i := range n.Keys {
 			need[i] = true
 		}
-		keepOne(need)
 		ask(n.Input, n.Keys...)
 		p.markAggs(n.Input, n.Aggs, need[len(n.Keys):], ask)
 	case *logical.WindowAgg:
 		for i := range n.Keys {
 			need[i] = true
 		}
-		keepOne(need)
 		ask(n.Input, n.Keys...)
 		ask(n.Input, n.Time)
 		p.markAggs(n.Input, n.Aggs, need[len(n.Keys):], ask)
 		p.timed[n.Input] = true
 	case *logical.Union:
-		keepOne(need)
 		for _, in := range n.In {
 			for i, b := range need {
 				if b {
@@ -123,8 +122,6 @@ func (p *pruner) mark(n logical.Node) {
 		keepTime()
 	case *logical.Scan:
 		keepCheapest(n, need)
-	case *logical.Values:
-		keepOne(need)
 	}
 }
 
@@ -155,17 +152,9 @@ func (p *pruner) markAggs(in logical.Node, aggs []expr.AggCall, need []bool, ask
 	}
 }
 
-// keepOne keeps a column where none is needed: rows without columns have no carrier.
-func keepOne(need []bool) {
-	for _, b := range need {
-		if b {
-			return
-		}
-	}
-	if len(need) > 0 {
-		need[0] = true
-	}
-}
+// carrier is what is left of aggregates that nobody reads: rows without columns have
+// nothing to carry them, and no column that is not read is computed.
+var carrier = expr.AggCall{Fn: "count", Filter: -1, Type: types.TBigInt}
 
 // rebuild gives n over the pruned inputs, and the new places of its columns.
 func (p *pruner) rebuild(n logical.Node, in []logical.Node, maps [][]int) (logical.Node, []int) {
@@ -186,6 +175,9 @@ func (p *pruner) rebuild(n logical.Node, in []logical.Node, maps [][]int) (logic
 	case *logical.Filter:
 		return &logical.Filter{Input: in[0], Pred: remap(n.Pred, maps[0])}, maps[0]
 	case *logical.Project:
+		if !slices.Contains(need, true) {
+			return in[0], placesOf(need)
+		}
 		out := &logical.Project{Input: in[0]}
 		for i, b := range need {
 			if b {
@@ -222,12 +214,18 @@ func (p *pruner) rebuild(n logical.Node, in []logical.Node, maps [][]int) (logic
 		g := *n
 		g.Input, g.Keys = in[0], remapAll(n.Keys, maps[0])
 		g.Aggs, g.AggNames = keptAggs(n.Aggs, n.AggNames, need[len(n.Keys):], maps[0])
+		if !slices.Contains(need, true) {
+			g.Aggs, g.AggNames = []expr.AggCall{carrier}, []string{carrier.Fn}
+		}
 		return &g, placesOf(need)
 	case *logical.WindowAgg:
 		w := *n
 		w.Input, w.Keys, w.Time = in[0], remapAll(n.Keys, maps[0]), maps[0][n.Time]
 		w.Aggs, w.AggNames = keptAggs(n.Aggs, n.AggNames, need[len(n.Keys):], maps[0])
 		w.Props = keptProps(n.Props, need[len(n.Keys)+len(n.Aggs):])
+		if !slices.Contains(need, true) {
+			w.Aggs, w.AggNames = []expr.AggCall{carrier}, []string{carrier.Fn}
+		}
 		return &w, placesOf(need)
 	case *logical.Union:
 		return rebuildUnion(n, need, in, maps), placesOf(need)
@@ -245,6 +243,9 @@ func rebuildUnion(n *logical.Union, need []bool, in []logical.Node, maps [][]int
 				proj.Exprs = append(proj.Exprs, logical.Ref(branch, maps[i][c]))
 				proj.Names = append(proj.Names, n.Columns()[c].Name)
 			}
+		}
+		if len(proj.Exprs) == 0 {
+			proj.Exprs, proj.Names = []*expr.Expr{expr.Lit(types.Value{Type: types.TBool})}, []string{"none"}
 		}
 		out.In = append(out.In, proj)
 	}
