@@ -47,6 +47,9 @@ type Func struct {
 	// resolve checks and converts the arguments and gives the result type. It is used
 	// in place of Sigs.
 	resolve func(args []*Expr) ([]*Expr, types.Type, error)
+	// check refuses literal arguments that no row could do anything with, such as a
+	// pattern that is none. The arguments are converted.
+	check func(args []*Expr) error
 	// lower rewrites the call into other expressions, for functions without a kernel.
 	lower func(args []*Expr) (*Expr, error)
 	// kernel makes the kernel for converted arguments; a signature's own comes first.

@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -38,6 +39,12 @@ func jsonFuncs() []Func {
 				{Args: []types.Kind{types.JSON, kText}, Ret: types.TText},
 				{Args: []types.Kind{kText, kText}, Ret: types.TText},
 			},
+			check: checkText(1, sqlerr.CodeSyntax, func(path string) error {
+				if _, ok := parsePath(path); !ok {
+					return errPath(path)
+				}
+				return nil
+			}),
 			kernel: jsonValueKernel,
 		},
 	}
@@ -132,6 +139,10 @@ func parsePath(p string) (steps []pathStep, ok bool) {
 	return steps, true
 }
 
+func errPath(path string) error {
+	return fmt.Errorf("JSON path \"%s\" is not supported: it is made of $, .name, .\"name\" and [n]", path)
+}
+
 func jsonValueKernel(args []Arg, _ types.Type) impl {
 	var fixed []pathStep
 	known := false
@@ -143,7 +154,7 @@ func jsonValueKernel(args []Arg, _ types.Type) impl {
 		if !known {
 			var ok bool
 			if steps, ok = parsePath(string(a[1].Bytes(i))); !ok {
-				k.fail(out, i, sqlerr.CodeSyntax, "unsupported JSON path "+strconv.Quote(string(a[1].Bytes(i))))
+				k.fail(out, i, sqlerr.CodeSyntax, errPath(string(a[1].Bytes(i))).Error())
 				return dst, false
 			}
 		}

@@ -1,8 +1,8 @@
 package expr
 
 import (
+	"fmt"
 	"regexp"
-	"strconv"
 	"strings"
 
 	"github.com/streamsql/streamsql/internal/sqlerr"
@@ -25,13 +25,13 @@ func regexpFuncs() []Func {
 			Differs: "Flink replaces all matches and writes groups as $1.",
 			Example: "REGEXP_REPLACE('foobarbaz', 'b(..)', 'X\\1Y', 'g')", ExampleResult: "fooXarYXazY",
 			PG:      "REGEXP_REPLACE('foobarbaz', 'b(..)', 'X\\1Y', 'g')",
-			resolve: resolveRegexp(3, kText, kText, kText, kText), kernel: replaceKernel,
+			resolve: resolveRegexp(3, kText, kText, kText, kText), check: checkFlags(3), kernel: replaceKernel,
 		},
 		{
 			Name: "regexp_like", Forms: []string{"regexp_like(varchar, pattern [, flags])"}, Aliases: []string{"regexp"}, Strict: true,
 			Doc:     "True when a regular expression (RE2 syntax) matches somewhere; the flag i ignores case.",
 			Example: "REGEXP_LIKE('Hello World', 'world', 'i')", ExampleResult: "t", PG: "REGEXP_LIKE('Hello World', 'world', 'i')",
-			resolve: resolveRegexp(2, kText, kText, kText), kernel: regexpLikeKernel,
+			resolve: resolveRegexp(2, kText, kText, kText), check: checkFlags(2), kernel: regexpLikeKernel,
 		},
 	}
 }
@@ -109,12 +109,25 @@ func goFlags(flags string) string {
 	return "(?" + out + ")"
 }
 
+func checkFlags(i int) func([]*Expr) error {
+	return checkText(i, sqlerr.CodeInvalidParameter, func(flags string) error {
+		if badFlags(flags) {
+			return errFlags(flags)
+		}
+		return nil
+	})
+}
+
+func errFlags(flags string) error {
+	return fmt.Errorf("invalid regular expression option: %q", flags)
+}
+
 func badFlags(flags string) bool { return strings.Trim(flags, "gicnms") != "" }
 
 // ready loads the pattern and flags of row i and reports a fault as a row error.
 func (c *patternCache) ready(k *kctx, out *vec.Vector, i int, pattern []byte, flags string) bool {
 	if badFlags(flags) {
-		k.fail(out, i, sqlerr.CodeInvalidParameter, "invalid regular expression option: "+strconv.Quote(flags))
+		k.fail(out, i, sqlerr.CodeInvalidParameter, errFlags(flags).Error())
 		return false
 	}
 	c.load(pattern, flags)

@@ -41,6 +41,9 @@ func ResolveCall(name string, args []*Expr, pos sqlerr.Pos) (*Expr, error) {
 	}
 	if f.resolve != nil {
 		cast, t, err := f.resolve(args)
+		if err == nil && f.check != nil {
+			err = f.check(cast)
+		}
 		return placed(&Expr{Kind: Call, Type: t, Fn: f.Name, Args: cast, Pos: pos}, err, f, args, pos)
 	}
 	sig := pickSig(f, args)
@@ -54,11 +57,29 @@ func ResolveCall(name string, args []*Expr, pos sqlerr.Pos) (*Expr, error) {
 			return nil, err
 		}
 	}
+	if f.check != nil {
+		if err := f.check(cast); err != nil {
+			return nil, err
+		}
+	}
 	t := sig.Ret
 	if sig.ret != nil {
 		t = sig.ret(typesOf(cast))
 	}
 	return &Expr{Kind: Call, Type: t, Fn: f.Name, Args: cast, Pos: pos}, nil
+}
+
+// checkText makes a check of a literal text at place i, if that is there and no NULL.
+func checkText(i int, code string, fault func(text string) error) func(args []*Expr) error {
+	return func(args []*Expr) error {
+		if i >= len(args) || args[i].Kind != Literal || args[i].Val.Null {
+			return nil
+		}
+		if err := fault(args[i].Val.S); err != nil {
+			return sqlerr.New(code, args[i].Pos, "%s", err)
+		}
+		return nil
+	}
 }
 
 // errNoSignature says that a resolve function found the types unfit.

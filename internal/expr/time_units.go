@@ -126,7 +126,7 @@ func dateFormat() Func {
 		Doc:     "A time as text by a pattern: Flink's (yyyy-MM-dd HH:mm:ss.SSS) or, when it has a %, MySQL's (%Y-%m-%d).",
 		Example: "DATE_FORMAT(TIMESTAMP '2024-02-29 12:34:56.789', 'yyyy-MM-dd HH:mm:ss.SSS')", ExampleResult: "2024-02-29 12:34:56.789",
 		PG:      "TO_CHAR(TIMESTAMP '2024-02-29 12:34:56.789', 'YYYY-MM-DD HH24:MI:SS.MS')",
-		resolve: resolveFormat, kernel: formatKernel(compileDateFormat),
+		resolve: resolveFormat, check: checkFormat(compileDateFormat), kernel: formatKernel(compileDateFormat),
 	}
 }
 
@@ -136,7 +136,7 @@ func toChar() Func {
 		Doc:     "A time as text by PostgreSQL's pattern: YYYY MM DD HH24 HH12 MI SS MS US Mon Month Dy Day D DDD ID IW Q AM, with FM and \"quoted text\".",
 		Example: "TO_CHAR(TIMESTAMP '2024-02-29 12:34:56', 'YYYY-MM-DD HH12:MI:SS AM')", ExampleResult: "2024-02-29 12:34:56 PM",
 		PG:      "TO_CHAR(TIMESTAMP '2024-02-29 12:34:56', 'YYYY-MM-DD HH12:MI:SS AM')",
-		resolve: resolveFormat, kernel: formatKernel(compileToChar),
+		resolve: resolveFormat, check: checkFormat(compileToChar), kernel: formatKernel(compileToChar),
 	}
 }
 
@@ -164,6 +164,13 @@ func resolveFormat(args []*Expr) ([]*Expr, types.Type, error) {
 		return nil, types.Type{}, errNoSignature
 	}
 	return []*Expr{x, p}, types.TText, nil
+}
+
+func checkFormat(compile func(string) (timePattern, error)) func([]*Expr) error {
+	return checkText(1, sqlerr.CodeInvalidParameter, func(s string) error {
+		_, err := compile(s)
+		return err
+	})
 }
 
 // formatKernel prints times by a compiled pattern. A constant pattern prints again

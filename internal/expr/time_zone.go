@@ -1,7 +1,10 @@
 package expr
 
 import (
+	"fmt"
+	"strings"
 	"time"
+	_ "time/tzdata" // where the machine has no IANA database
 
 	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/internal/types"
@@ -14,6 +17,12 @@ func timeZone() Func {
 		Name: "timezone", Strict: true, Volatility: Stable,
 		Doc:     "AT TIME ZONE: a TIMESTAMP read as the local time of a zone, or a TIMESTAMP WITH TIME ZONE as that zone's local time. Zones are names of the IANA database.",
 		Example: "TIMEZONE('Europe/Berlin', TIMESTAMP '2024-07-01 12:00')", ExampleResult: "2024-07-01 10:00:00+00",
+		check: checkText(0, sqlerr.CodeInvalidParameter, func(zone string) error {
+			if loadZone(zone) == nil {
+				return errZone(zone)
+			}
+			return nil
+		}),
 		PG: "TIMESTAMP '2024-07-01 12:00' AT TIME ZONE 'Europe/Berlin'",
 		Sigs: []Sig{
 			{Args: []types.Kind{kText, kTS}, kernel: zoneKernel(fromLocal),
@@ -23,6 +32,23 @@ func timeZone() Func {
 		},
 	}
 }
+
+// loadZone gives a zone of the IANA database by its name, nil where there is none.
+func loadZone(name string) *time.Location {
+	if name == "" || name == "Local" {
+		return nil
+	}
+	if strings.EqualFold(name, "UTC") {
+		return time.UTC
+	}
+	loc, err := time.LoadLocation(name)
+	if err != nil {
+		return nil
+	}
+	return loc
+}
+
+func errZone(name string) error { return fmt.Errorf("time zone \"%s\" not recognized", name) }
 
 // zoneOffset is the offset of loc east of UTC at t, in microseconds.
 func zoneOffset(loc *time.Location, t int64) int64 {
@@ -55,16 +81,13 @@ func zoneKernel(convert func(*time.Location, int64) int64) func([]Arg, types.Typ
 			if loc != nil && s == name {
 				return true
 			}
-			name, loc = s, nil
-			if s != "" && s != "Local" {
-				loc, _ = time.LoadLocation(s)
-			}
+			name, loc = s, loadZone(s)
 			return loc != nil
 		}
 		raises := args[0].Const == nil || !load(args[0].Const.S)
 		return impl{run: rowInt(func(k *kctx, a []*vec.Vector, i int, out *vec.Vector) (int64, bool) {
 			if s := a[0].Bytes(i); (loc == nil || string(s) != name) && !load(string(s)) {
-				k.fail(out, i, sqlerr.CodeInvalidParameter, "time zone \""+string(s)+"\" not recognized")
+				k.fail(out, i, sqlerr.CodeInvalidParameter, errZone(string(s)).Error())
 				return 0, false
 			}
 			return convert(loc, a[1].I64[i]), true
