@@ -3,6 +3,7 @@ package runtime
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/streamsql/streamsql/checkpoint"
 	"github.com/streamsql/streamsql/connectors"
@@ -141,6 +142,7 @@ func (a *attempt) newOperator(t *task, cn *chainNode) error {
 		inputs[i] = schemaOf(a.graph.plan, e)
 	}
 	cn.inputs = inputs
+	cn.from = strings.Join(a.graph.plan.TablesOf(n), ", ")
 	if n.Stamp != nil {
 		cn.op = newStamper(n.Stamp, a.cfg.Clock.Now)
 		if cn.clock() != nil {
@@ -364,7 +366,7 @@ func (n *chainNode) rowFailed(b *vec.Batch, e expr.RowError) error {
 	case "dead-letter":
 		if n.errs != nil {
 			count = &n.count.letters
-			n.errs.add(letter{table: n.plan.Role, code: e.Code, msg: e.Msg, payload: rowJSON(n.inputSchema(b), b, int(e.Row))})
+			n.errs.add(letter{table: n.from, code: e.Code, msg: e.Msg, payload: rowJSON(n.inputSchema(b), b, int(e.Row))})
 		}
 	default:
 		err := sqlerr.New(e.Code, e.Pos, "%s", e.Msg)
@@ -387,7 +389,7 @@ func (n *chainNode) rowsLate(b *vec.Batch, rows []int32) {
 	}
 	n.count.letters.add(lateCode, int64(len(rows)))
 	for _, i := range rows {
-		n.late.add(letter{table: n.plan.Role, code: lateCode, msg: "the row came after its window had fired",
+		n.late.add(letter{table: n.from, code: lateCode, msg: "the row came after its window had fired",
 			payload: rowJSON(n.inputSchema(b), b, int(i))})
 	}
 }

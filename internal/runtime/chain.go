@@ -41,6 +41,7 @@ type chainNode struct {
 	chainBlobs []checkpoint.Blob // of the completed epoch
 	count      *counters
 	inputs     []types.Schema
+	from       string // the tables that its rows come from, as dead letters name them
 }
 
 // counters are what Status shows of a node's subtask.

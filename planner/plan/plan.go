@@ -276,12 +276,12 @@ var DeadLetterSchema = types.Schema{
 
 // DeadLetterDocs says what each column of DeadLetterSchema holds.
 var DeadLetterDocs = [...]string{
-	"the table that was read or written",
+	"the table that was read or written; tables whose rows meet in a query, with commas",
 	"the code of the error (docs/errors.md), or \"late\"",
 	"the message",
 	"the field or column that is to blame, if one is",
 	"the subject or file of the row",
 	"the split of the row",
 	"the place in the split: sequence, offset",
-	"the bytes as they came; the row as JSON when it had been decoded. In a text column bytes outside ASCII are escaped",
+	"the bytes as they came; once the row had been decoded, what the query had read and computed of it, as JSON. In a text column bytes outside ASCII are escaped",
 }
