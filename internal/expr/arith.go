@@ -30,7 +30,7 @@ func arithFuncs() []Func {
 		},
 		{
 			Name: "/", Forms: []string{"number / number", "interval / double"}, Strict: true, resolve: resolveOver, kernel: arithKernel('/'),
-			Doc:     "Quotient. That of integers is cut towards zero, that of decimals has at least 16 significant digits.",
+			Doc:     "Quotient. That of integers is cut towards zero, that of decimals has 16 significant digits or more where it is at least 1.",
 			Example: "-7 / 2", ExampleResult: "-3", PG: "-7 / 2",
 		},
 		{

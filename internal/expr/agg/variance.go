@@ -165,7 +165,8 @@ func bigWords(w []uint64) *big.Int {
 // spreadFloat is the spread of doubles by the recurrence of Youngs and Cramer, 1971,
 // as in PostgreSQL: it does not lose the digits that a sum of squares loses, and
 // cannot take rows back. Words: the count of non-NULL arguments, their sum, the sum of
-// squared distances from the mean.
+// squared distances from the mean: NaN once an argument was not finite, infinite once
+// finite ones were too large.
 type spreadFloat struct{ spread }
 
 func (spreadFloat) Words() int     { return 3 }
@@ -190,8 +191,23 @@ func (spreadFloat) Update(s *cell.Store, off int, ids []uint32, arg *vec.Vector,
 		case d == 0:
 			continue
 		}
-		r[2] = math.Float64bits(math.Float64frombits(r[2]) + d)
+		sq := math.Float64frombits(r[2])
+		if next := sq + d; finite(next) {
+			r[2] = math.Float64bits(next)
+		} else {
+			r[2] = math.Float64bits(notFinite(sq, !finite(x)))
+		}
 	}
+}
+
+func finite(x float64) bool { return x-x == 0 }
+
+// notFinite is the sum of squared distances that follows sq where it has no value.
+func notFinite(sq float64, other bool) float64 {
+	if math.IsInf(sq, 1) || !math.IsNaN(sq) && !other {
+		return math.Inf(1)
+	}
+	return math.NaN()
 }
 
 func (spreadFloat) Merge(dst *cell.Store, off int, to uint32, src *cell.Store, srcOff int, from uint32) {
@@ -208,11 +224,19 @@ func (spreadFloat) Merge(dst *cell.Store, off int, to uint32, src *cell.Store, s
 	apart := a/n - b/m
 	d[0] += x[0]
 	d[1] = math.Float64bits(a + b)
-	d[2] = math.Float64bits(math.Float64frombits(d[2]) + math.Float64frombits(x[2]) + n*m*apart*apart/(n+m))
+	p, q := math.Float64frombits(d[2]), math.Float64frombits(x[2])
+	next := p + q + n*m*apart*apart/(n+m)
+	if !finite(next) {
+		next = notFinite(p, math.IsNaN(q))
+		if math.IsInf(q, 1) {
+			next = q
+		}
+	}
+	d[2] = math.Float64bits(next)
 }
 
-func (a spreadFloat) Emit(s *cell.Store, off int, ids []uint32, out *vec.Vector, _ *expr.RowErrors) {
-	for _, id := range ids {
+func (a spreadFloat) Emit(s *cell.Store, off int, ids []uint32, out *vec.Vector, errs *expr.RowErrors) {
+	for k, id := range ids {
 		r := s.Record(id)[off : off+3]
 		div := a.divisor(int64(r[0]))
 		if r[0] == 0 || div == 0 {
@@ -223,6 +247,6 @@ func (a spreadFloat) Emit(s *cell.Store, off int, ids []uint32, out *vec.Vector,
 		if a.root {
 			v = math.Sqrt(v)
 		}
-		out.AppendFloat64(v)
+		appendFloat(out, v, !math.IsInf(v, 0), k, errs)
 	}
 }

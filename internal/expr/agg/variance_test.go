@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/streamsql/streamsql/internal/expr/agg"
+	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/internal/types"
 	"github.com/streamsql/streamsql/tests/interp"
 )
@@ -39,6 +40,25 @@ func TestSpread(t *testing.T) {
 		v, errs := run(t, c.fn, c.typ, c.in...)
 		if got := interp.FormatValue(v); got != c.want || len(errs.List) != 0 {
 			t.Errorf("%s %v: %s %v, want %s", c.fn, c.in, got, errs.List, c.want)
+		}
+	}
+	for _, in := range [][]types.Value{floats(1e200, -1e200), floats(1e308, 1e308, 1e308), floats(1e200, -1e200, 1), floats(1e200, -1e200, math.Inf(1))} {
+		if v, errs := run(t, "var_samp", types.TDouble, in...); len(errs.List) != 1 || errs.List[0].Code != sqlerr.CodeNumericOutOfRange {
+			t.Errorf("var_samp %v: %s %v, want 22003", in, interp.FormatValue(v), errs.List)
+		}
+		f := newKernel(t, "var_samp", types.TDouble)
+		all, one := f.store.Alloc(), f.store.Alloc()
+		for _, x := range in {
+			f.acc.Update(f.store, 1, []uint32{one}, vector(types.TDouble, x), nil, nil)
+			f.acc.Merge(f.store, 1, all, f.store, 1, one)
+		}
+		if v, errs := f.emit(all); len(errs.List) != 1 {
+			t.Errorf("var_samp %v merged: %s, want 22003", in, interp.FormatValue(v[0]))
+		}
+	}
+	for _, in := range [][]types.Value{floats(math.Inf(1), 1e200, -1e200), floats(1, math.NaN(), 2)} {
+		if v, errs := run(t, "stddev_pop", types.TDouble, in...); interp.FormatValue(v) != "NaN" || len(errs.List) != 0 {
+			t.Errorf("stddev_pop %v: %s %v, want NaN", in, interp.FormatValue(v), errs.List)
 		}
 	}
 	k := newKernel(t, "var_pop", types.TInt)
