@@ -310,7 +310,9 @@ func TestSchemaMismatchIsNamed(t *testing.T) {
 	pg := pgtest.Start(t)
 	db := pg.Open(t)
 	mustExec(t, db, `CREATE TABLE t (k bigint, v text, i int, s smallint, z timestamptz, n numeric(5,2), must int NOT NULL, "X" int, x int)`,
-		"CREATE TABLE keyed (k bigint PRIMARY KEY, v text)", "CREATE TABLE unkeyed (k bigint, v text)")
+		"CREATE TABLE keyed (k bigint PRIMARY KEY, v text)", "CREATE TABLE unkeyed (k bigint, v text)",
+		"CREATE VIEW seen AS SELECT * FROM keyed", "CREATE TABLE identity (k bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, v text)",
+		"CREATE TABLE computed (k bigint PRIMARY KEY, v text GENERATED ALWAYS AS ('x') STORED)")
 	cases := []struct {
 		name    string
 		schema  types.Schema
@@ -327,6 +329,10 @@ func TestSchemaMismatchIsNamed(t *testing.T) {
 		{"two columns that differ in case", types.Schema{{Name: "xX"[:1], Type: types.TInt}, {Name: "X", Type: types.TInt}, {Name: "must", Type: types.TInt}, {Name: "K", Type: types.TBigInt}, {Name: "k", Type: types.TBigInt}}, nil, nil, []string{`"K"`, `"k"`}},
 		{"no unique index", kv, []int{0}, []string{"table=unkeyed"}, []string{"unique index", `"k"`}},
 		{"no such table", kv, []int{0}, []string{"table=keyd"}, []string{"does not exist"}},
+		{"a view", kv, []int{0}, []string{"table=seen"}, []string{`"seen"`, "a view"}},
+		{"a view, to be made", kv, []int{0}, []string{"table=seen", "auto.create=true"}, []string{`"seen"`, "a view"}},
+		{"a generated identity", kv, []int{0}, []string{"table=identity"}, []string{`"k"`, "GENERATED ALWAYS"}},
+		{"a computed column", kv, []int{0}, []string{"table=computed"}, []string{`"v"`, "GENERATED ALWAYS"}},
 	}
 	for _, c := range cases {
 		s, err := openSink(ctx, config(pg.DSN, c.schema, c.key, c.options...))

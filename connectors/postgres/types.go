@@ -16,6 +16,7 @@ type column struct {
 	typmod   int32
 	notNull  bool
 	defaults bool // a DEFAULT, identity or generated value fills it when left out
+	always   bool // GENERATED ALWAYS: nothing else may be written
 }
 
 // sqlType is the PostgreSQL type that CREATE TABLE would use for t.
