@@ -28,6 +28,7 @@ func checkText(t *testing.T, text string) {
 		}
 		sqlerr.Render(err, text)
 		Incomplete(text)
+		_, _ = Split(text)
 		return
 	}
 	for _, s := range stmts {

@@ -115,6 +115,41 @@ func TestSplit(t *testing.T) {
 	}
 }
 
+// TestSplitError: what stands before a lexical error is cut, the rest gives the error.
+func TestSplitError(t *testing.T) {
+	for src, want := range map[string]string{
+		"SELECT 1; SELECT 2x; SELECT 3;":   "SELECT 1|SELECT 2x; SELECT 3;",
+		" SELECT 1;\n\n 2x ":               "SELECT 1|2x",
+		"2x; SELECT 1":                     "2x; SELECT 1",
+		"SELECT 1; /* a */ 2x":             "SELECT 1|/* a */ 2x",
+		"SELECT 1; SELECT 2; SELECT 'a; b": "SELECT 1|SELECT 2|SELECT 'a; b",
+		"SELECT 1; SELECT (2; SELECT 3;":   "SELECT 1|SELECT (2; SELECT 3;",
+		"SELECT 1; SELECT 2); SELECT 3;":   "SELECT 1|SELECT 2); SELECT 3;",
+		"SELECT 'a'; SELECT\n'b' \n'c":     "SELECT 'a'|SELECT\n'b' \n'c",
+		"SELECT 1;; /* open":               "SELECT 1|/* open",
+		"SELECT 1; SELECT \xff;":           "SELECT 1|SELECT \xff;",
+		"SELECT 1; SELECT E'a'; SELECT 2":  "SELECT 1|SELECT E'a'; SELECT 2",
+	} {
+		pieces, err := Split(src)
+		var got []string
+		for i, p := range pieces {
+			got = append(got, p.Text)
+			if !strings.HasPrefix(src[p.Pos-1:], p.Text) {
+				t.Errorf("%q: %q is not at %d", src, p.Text, p.Pos)
+			}
+			_, perr := Parse(p.Text)
+			if last := i == len(pieces)-1; last != (perr != nil) {
+				t.Errorf("%q: %q gives %v", src, p.Text, perr)
+			} else if last && (perr.Error() != err.Error() || sqlerr.As(perr).Pos+p.Pos-1 != sqlerr.As(err).Pos) {
+				t.Errorf("%q: %q gives %v, want %v", src, p.Text, perr, err)
+			}
+		}
+		if err == nil || strings.Join(got, "|") != want {
+			t.Errorf("%q: %q and %v, want %s", src, got, err, want)
+		}
+	}
+}
+
 func TestIncomplete(t *testing.T) {
 	for src, want := range map[string]bool{
 		"":                       false,

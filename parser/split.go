@@ -20,28 +20,61 @@ type Piece struct {
 
 // Split cuts src at its semicolons by the lexical rules, so that one in a string,
 // a comment or a quoted name does not count. A prompt takes from it what is ready to run.
+// Behind a lexical error nothing can be told for certain: from the semicolon before it
+// all is one piece, the last, and to parse it gives that error, as Split does.
 func Split(src string) ([]Piece, error) {
-	toks, _, err := lex(src, identityPos)
-	if err != nil {
-		return nil, err
-	}
+	toks, failed, err := readable(src)
 	var out []Piece
 	lo := 0
 	for i, t := range toks {
-		end := t.kind == tOp && t.val == ";"
-		if !end && t.kind != tEOF {
-			continue
+		if t.kind == tOp && t.val == ";" {
+			if i > lo {
+				out = append(out, newPiece(src, toks[lo].off, toks[i-1].end, true))
+			}
+			lo = i + 1
 		}
-		if i > lo {
-			out = append(out, Piece{
-				Text:       src[toks[lo].off:toks[i-1].end],
-				Pos:        identityPos(toks[lo].off),
-				Terminated: end,
-			})
-		}
-		lo = i + 1
 	}
-	return out, nil
+	switch {
+	case err != nil:
+		at := 0
+		if lo > 0 {
+			at = toks[lo-1].end
+		}
+		if lo < len(toks) {
+			failed = min(failed, toks[lo].off)
+		}
+		behind := strings.TrimLeft(src[at:failed], " \t\n\v\f\r")
+		out = append(out, newPiece(src, failed-len(behind), len(src), false))
+	case lo < len(toks):
+		out = append(out, newPiece(src, toks[lo].off, toks[len(toks)-1].end, false))
+	}
+	return out, err
+}
+
+func newPiece(src string, off, end int, terminated bool) Piece {
+	return Piece{Text: strings.TrimRight(src[off:end], " \t\n\v\f\r"), Pos: identityPos(off), Terminated: terminated}
+}
+
+// readable gives the tokens of src that stand before its first lexical error, and where
+// that is.
+func readable(src string) (toks []token, failed int, err error) {
+	toks, _, err = lex(src, identityPos)
+	if err == nil {
+		return toks[:len(toks)-1], len(src), nil // without tEOF
+	}
+	toks, failed = nil, int(sqlerr.As(err).Pos)-1
+	if len(src) > MaxText {
+		return nil, 0, err
+	}
+	s := scanner{text: src[:failed], at: identityPos}
+	// The text is cut before what is wrong with it.
+	_ = s.run()
+	for _, t := range s.toks {
+		if t.kind != tEOF {
+			toks = append(toks, t)
+		}
+	}
+	return toks, failed, err
 }
 
 // Incomplete reports that more input must follow before src can run: it ends inside

@@ -18,13 +18,10 @@ func lexical(text string) string {
 // incomplete reports that more must follow before text can run.
 func incomplete(text string) bool { return parser.Incomplete(lexical(text)) }
 
-// split cuts text into its statements. A text that cannot be cut is one, whose error is
-// found when it is parsed.
+// split cuts text into its statements. An error that keeps it from being cut further is
+// found when the last is parsed.
 func split(text string) []parser.Piece {
-	pieces, err := parser.Split(lexical(text))
-	if err != nil {
-		return []parser.Piece{{Text: text, Pos: 1}}
-	}
+	pieces, _ := parser.Split(lexical(text))
 	for i, p := range pieces {
 		pieces[i].Text = text[p.Pos-1:][:len(p.Text)]
 	}
