@@ -79,7 +79,7 @@ func (f *fragment) carrier(n *ast.FuncCallExpr) (val, error) {
 		c.Args = exprs
 		if c.Distinct && len(args) != 1 && c.FuncName() == "count" {
 			return val{}, sqlerr.New(sqlerr.CodeUndefinedFunction, c.Pos, "COUNT(DISTINCT …) takes one argument").
-				WithHint("Use COUNT(DISTINCT (a, b)) or a subquery with DISTINCT.")
+				WithHint("Count the rows of a subquery: SELECT COUNT(*) FROM (SELECT DISTINCT a, b FROM …).")
 		}
 		return val{c, m.lo, m.hi}, nil
 	case mRow:

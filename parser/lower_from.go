@@ -80,12 +80,22 @@ func (f *fragment) joins() error {
 			j.hi = p.i
 		default:
 			if len(open) > 0 {
-				return sqlerr.New(sqlerr.CodeSyntax, p.pos(open[len(open)-1].tok), "JOIN has no ON or USING").
-					WithHint("Use CROSS JOIN for a join without a condition.")
+				return p.withoutOn(open[len(open)-1])
 			}
 			return p.afterTable()
 		}
 	}
+}
+
+// outerJoins are the first words of the outer joins, in the order of tree.JoinKind.
+var outerJoins = [...]string{"LEFT", "RIGHT", "FULL"}
+
+func (p *parser) withoutOn(j *joinMark) error {
+	what, hint := "JOIN", "Use CROSS JOIN for a join without a condition."
+	if j.kind != tree.InnerJoin {
+		what, hint = outerJoins[j.kind-tree.LeftJoin]+" JOIN", "Write ON true for a join without a condition."
+	}
+	return sqlerr.New(sqlerr.CodeSyntax, p.pos(j.tok), "%s has no ON or USING", what).WithHint("%s", hint)
 }
 
 func (f *fragment) using(lo int, j *joinMark) error {
@@ -107,8 +117,16 @@ func (p *parser) afterTable() error {
 	switch {
 	case p.isWord("TABLESAMPLE"):
 		return sqlerr.NotSupported(p.pos(p.i), "TABLESAMPLE")
-	case p.isWord("FULL"), p.isWord("LEFT"), p.isWord("RIGHT"), p.isWord("INNER"), p.isWord("NATURAL"), p.isWord("CROSS"):
+	case p.isWord("INNER"), p.isWord("NATURAL"), p.isWord("CROSS"):
 		return p.unexpectedAt(p.i + 1).expecting("JOIN")
+	}
+	for _, w := range outerJoins {
+		if p.isWord(w, "OUTER") {
+			return p.unexpectedAt(p.i + 2).expecting(w + " OUTER JOIN")
+		}
+		if p.isWord(w) {
+			return p.unexpectedAt(p.i + 1).expecting(w + " JOIN")
+		}
 	}
 	return nil
 }
@@ -132,7 +150,7 @@ func (p *parser) joinWords() (*joinMark, error) {
 		j.tok = p.i - 1
 		return j, nil
 	}
-	for i, w := range []string{"LEFT", "RIGHT", "FULL"} {
+	for i, w := range outerJoins {
 		if p.word(w, "OUTER", "JOIN") || p.word(w, "JOIN") {
 			j.kind, j.tok = tree.LeftJoin+tree.JoinKind(i), p.i-1
 			return j, nil

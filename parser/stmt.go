@@ -43,16 +43,27 @@ func (p *parser) statement() (tree.Statement, error) {
 	case "RESTORE":
 		return p.restore()
 	case "BEGIN":
+		if !p.peekWord(1, "STATEMENT") {
+			return nil, p.noTransactions()
+		}
 		p.i++
 		if err := p.expectWord("STATEMENT", "SET"); err != nil {
 			return nil, err
 		}
 		return &tree.BeginStatementSet{Span: p.span(lo, p.i)}, nil
+	case "COMMIT", "ROLLBACK", "ABORT", "SAVEPOINT", "RELEASE":
+		return nil, p.noTransactions()
 	case "END":
+		if p.peekWord(1, "TRANSACTION", "WORK") {
+			return nil, p.noTransactions()
+		}
 		p.i++
 		return &tree.EndStatementSet{Span: p.span(lo, p.i)}, nil
 	case "ALTER", "UPDATE", "DELETE", "MERGE", "TRUNCATE", "COPY", "GRANT", "REVOKE", "USE", "ANALYZE", "VACUUM",
-		"COMMIT", "ROLLBACK", "START", "PREPARE", "EXECUTE", "DECLARE", "CALL", "REPLACE", "UPSERT":
+		"START", "PREPARE", "EXECUTE", "DECLARE", "CALL", "REPLACE", "UPSERT":
+		if p.isWord("START", "TRANSACTION") {
+			return nil, p.noTransactions()
+		}
 		return nil, sqlerr.NotSupported(p.pos(lo), p.cur().up)
 	}
 	e := p.unexpected()
@@ -60,6 +71,19 @@ func (p *parser) statement() (tree.Statement, error) {
 		e.Hint = `Did you mean "` + near + `"?`
 	}
 	return nil, e.Error
+}
+
+// noTransactions is the refusal of a statement that begins or ends a transaction.
+func (p *parser) noTransactions() error {
+	what := p.cur().up
+	if p.peekWord(1, "TRANSACTION", "WORK") {
+		what += " " + p.peek(1).up
+	}
+	e := sqlerr.New(sqlerr.CodeNotSupported, p.pos(p.i), "%s is not supported: streams have no transactions", what)
+	if what == "SAVEPOINT" {
+		return e.WithHint("SNAPSHOT JOB name makes a savepoint of a job.")
+	}
+	return e.WithHint("A job writes what belongs to one checkpoint as a whole; BEGIN STATEMENT SET … END makes one job of several INSERTs.")
 }
 
 var statementWords = strings.Fields(`SELECT WITH VALUES CREATE INSERT EXPLAIN DESCRIBE SHOW SET RESET DROP STOP CANCEL
