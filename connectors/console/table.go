@@ -2,11 +2,9 @@ package console
 
 import (
 	"fmt"
-	"unicode"
 	"unicode/utf8"
 
-	"golang.org/x/text/width"
-
+	"github.com/streamsql/streamsql/internal/sqlerr"
 	"github.com/streamsql/streamsql/internal/types"
 	"github.com/streamsql/streamsql/internal/vec"
 )
@@ -171,7 +169,7 @@ func appendShown(dst, s []byte) []byte {
 			column += 5
 		default:
 			dst = append(dst, s[:n]...)
-			column += runeWidth(r) - 1
+			column += sqlerr.RuneWidth(r) - 1
 		}
 		column++
 		s = s[n:]
@@ -193,22 +191,7 @@ func shownWidth(s []byte) (w int) {
 
 func lineWidth(s []byte) (w int) {
 	for _, r := range string(s) {
-		w += runeWidth(r)
+		w += sqlerr.RuneWidth(r)
 	}
 	return w
-}
-
-// runeWidth is the number of terminal cells that r takes.
-func runeWidth(r rune) int {
-	switch {
-	case r < 0x300:
-		return 1
-	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
-		return 0
-	}
-	switch width.LookupRune(r).Kind() {
-	case width.EastAsianWide, width.EastAsianFullwidth:
-		return 2
-	}
-	return 1
 }
