@@ -41,6 +41,22 @@ func commands() []command {
 	}
 }
 
+// commandOf gives the backslash command that a line is, "" for none. The words help, quit
+// and exit are commands too when nothing else is on the line.
+func commandOf(line string) string {
+	line = strings.TrimSpace(line)
+	if strings.HasPrefix(line, `\`) {
+		return line
+	}
+	switch strings.ToLower(strings.TrimRight(line, "; \t")) {
+	case "help":
+		return `\?`
+	case "quit", "exit":
+		return `\q`
+	}
+	return ""
+}
+
 // meta runs a backslash command.
 func (sh *shell) meta(ctx context.Context, line string) error {
 	line = strings.TrimSuffix(strings.TrimSpace(line), ";")
@@ -159,5 +175,9 @@ func (sh *shell) help(context.Context, string) error {
 	for _, c := range commands() {
 		rows = append(rows, []string{strings.TrimSpace(c.name + " " + c.args), c.doc})
 	}
-	return sh.printer().Table([]string{"command", "what it does"}, rows)
+	err := sh.printer().Table([]string{"command", "what it does"}, rows)
+	if err == nil && sh.interactive {
+		err = sh.note(`On a line of its own, help is \?, and quit and exit are \q.`)
+	}
+	return err
 }

@@ -43,7 +43,7 @@ func Prompt(ctx context.Context, o Options) error {
 	}
 	defer rl.Close()
 	defer context.AfterFunc(ctx, func() { _ = rl.Close() })()
-	fmt.Fprintf(o.Out, "streamsql %s. Statements end with a semicolon; \\? lists the commands, \\q quits.\n", engine.Version)
+	fmt.Fprintf(o.Out, "streamsql %s. Statements end with a semicolon; \\? or help lists the commands, \\q or quit ends the prompt.\n", engine.Version)
 	for ctx.Err() == nil {
 		if err := sh.ended(); err != nil {
 			return errors.Join(err, sh.closeOut())
@@ -75,9 +75,9 @@ func Prompt(ctx context.Context, o Options) error {
 
 // typed takes one line and gives what there is to do, nil while a statement goes on.
 func (sh *shell) typed(line string, save func(entry string)) func(context.Context) error {
-	if text := strings.TrimSpace(line); sh.pending == "" && strings.HasPrefix(text, `\`) {
-		save(text)
-		return func(ctx context.Context) error { return sh.report(sh.meta(ctx, text), source{}) }
+	if c := commandOf(line); c != "" && sh.pending == "" {
+		save(strings.TrimSpace(line))
+		return func(ctx context.Context) error { return sh.report(sh.meta(ctx, c), source{}) }
 	}
 	sh.pending += line + "\n"
 	text := sh.pending

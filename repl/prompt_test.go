@@ -1,7 +1,9 @@
 package repl
 
 import (
+	"bytes"
 	"reflect"
+	"strings"
 	"testing"
 )
 
@@ -23,6 +25,10 @@ func TestTyped(t *testing.T) {
 		{[]string{"-- nothing"}, []bool{true}, nil},
 		{[]string{`\d`}, []bool{true}, []string{`\d`}},
 		{[]string{`  \x  `}, []bool{true}, []string{`\x`}},
+		{[]string{"help"}, []bool{true}, []string{"help"}},
+		{[]string{" QUIT ; "}, []bool{true}, []string{"QUIT ;"}},
+		{[]string{"help me"}, []bool{false}, nil},
+		{[]string{"SELECT 1 AS", "exit", ";"}, []bool{false, false, true}, []string{"SELECT 1 AS exit ;"}},
 		{[]string{"SELECT 1", `\d`, ";"}, []bool{false, true, true}, nil},
 		{[]string{"SELECT (", ");"}, []bool{false, true}, []string{"SELECT ( );"}},
 	} {
@@ -35,6 +41,27 @@ func TestTyped(t *testing.T) {
 		}
 		if !reflect.DeepEqual(runs, c.runs) || c.keeps != nil && !reflect.DeepEqual(keeps, c.keeps) {
 			t.Errorf("%q runs at %v, want %v; the history keeps %q, want %q", c.lines, runs, c.runs, keeps, c.keeps)
+		}
+	}
+}
+
+// TestWords: help, quit and exit alone are commands.
+func TestWords(t *testing.T) {
+	var out, errs bytes.Buffer
+	sh := newShell(Options{Engine: open(t), Out: &out, Err: &errs}, true)
+	nothing := func(string) {}
+	for _, line := range []string{"help", "Help;", `\?`} {
+		out.Reset()
+		if err := sh.typed(line, nothing)(t.Context()); err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		if s := out.String(); !strings.Contains(s, "list tables and views") || !strings.Contains(s, "quit and exit are \\q") || errs.Len() > 0 {
+			t.Errorf("%s gives %s%s", line, s, &errs)
+		}
+	}
+	for _, line := range []string{"quit", "exit", "EXIT ;", "quit;", `\q`} {
+		if err := sh.typed(line, nothing)(t.Context()); err != errQuit {
+			t.Errorf("%s: %v", line, err)
 		}
 	}
 }

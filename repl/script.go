@@ -22,7 +22,7 @@ func Script(ctx context.Context, o Options, in io.Reader) error {
 	return err
 }
 
-// script runs statements, and backslash commands, which stand on lines of their own.
+// script runs statements, and commands, which stand on lines of their own.
 func (sh *shell) script(ctx context.Context, in io.Reader) error {
 	var buf strings.Builder
 	first, n := 0, 0 // lines before the statement in buf, and before this one
@@ -33,9 +33,8 @@ func (sh *shell) script(ctx context.Context, in io.Reader) error {
 		if n++; n == 1 {
 			line = strings.TrimPrefix(line, "\ufeff") // some editors begin files with it
 		}
-		blank := strings.TrimSpace(buf.String()) == ""
-		if text := strings.TrimSpace(line); blank && strings.HasPrefix(text, `\`) {
-			if err := sh.report(sh.meta(ctx, text), source{}); err != nil {
+		if c := commandOf(line); c != "" && len(split(buf.String())) == 0 {
+			if err := sh.report(sh.meta(ctx, c), source{}); err != nil {
 				return ignoreQuit(err)
 			}
 			buf.Reset()
