@@ -75,7 +75,7 @@ func (p *Printer) redraw(q *engine.Query, fold *console.Folder, drawn int) int {
 		return drawn
 	}
 	st := q.Status()
-	fmt.Fprintf(&text, "%d rows in the result, %d read", fold.Len(), st.RowsIn)
+	fmt.Fprintf(&text, "%s in the result, %d read", rowsOf(int64(fold.Len())), st.RowsIn)
 	if st.Stall != "" {
 		fmt.Fprintf(&text, ", waiting: %s", st.Stall)
 	}
