@@ -28,7 +28,7 @@ const (
 	Bytes
 	// Date is days since 1970-01-01.
 	Date
-	// Time is microseconds since midnight.
+	// Time is microseconds since midnight; Precision as Timestamp.
 	Time
 	// Timestamp is microseconds since 1970-01-01 00:00:00 without a zone;
 	// Precision is the number of fractional digits kept, 0 to 6.
@@ -169,6 +169,9 @@ func (t Type) String() string {
 	case Date:
 		return "DATE"
 	case Time:
+		if t.Precision < 6 {
+			return fmt.Sprintf("TIME(%d)", t.Precision)
+		}
 		return "TIME"
 	case Timestamp:
 		return fmt.Sprintf("TIMESTAMP(%d)", t.Precision)
