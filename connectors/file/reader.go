@@ -3,6 +3,7 @@ package file
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"slices"
 	"strconv"
@@ -216,7 +217,11 @@ func (r *reader) readHeader(f *tail) ([]string, error) {
 			return nil, err
 		}
 		if n > 0 {
-			return format.CSVFields(line, r.src.options)
+			h, err := format.CSVFields(line, r.src.options)
+			if err != nil {
+				err = fmt.Errorf("file %q: its header: %w", f.mark.Path, err)
+			}
+			return h, err
 		}
 		more, err := f.fill()
 		if err != nil || !more && f.atEOF {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -95,12 +96,27 @@ func (k *sink) Check(context.Context) error {
 		}
 		dir = filepath.Dir(dir)
 	}
-	f, err := os.CreateTemp(dir, hiddenPrefix+"check-*")
+	f, err := os.CreateTemp(dir, checkPrefix+"*")
 	if err != nil {
 		return sqlerr.New(sqlerr.CodeAuth, 0, "directory %q cannot be written: %v", k.dir, err)
 	}
 	f.Close()
-	return os.Remove(f.Name())
+	if err := os.Remove(f.Name()); err != nil && !os.IsNotExist(err) {
+		return failed("remove file \""+f.Name()+"\"", err)
+	}
+	removeChecks(dir)
+	return nil
+}
+
+// removeChecks removes, as far as it may, what checks have left that were killed. To one
+// that runs it does not matter who removes its file.
+func removeChecks(dir string) {
+	list, _ := os.ReadDir(dir)
+	for _, e := range list {
+		if strings.HasPrefix(e.Name(), checkPrefix) {
+			_ = os.Remove(filepath.Join(dir, e.Name()))
+		}
+	}
 }
 
 // Group implements connectors.Sink: the tables of one directory commit together.
@@ -113,6 +129,9 @@ func (k *sink) Close() error { return nil }
 func failed(act string, err error) error {
 	return sqlerr.Externalf(sqlerr.CodeNotReady, err, "cannot %s", act)
 }
+
+// checkPrefix begins the names of the files that Check makes.
+const checkPrefix = hiddenPrefix + "check-"
 
 // makeDir makes a directory and those above it, durably.
 func makeDir(dir string) error {

@@ -359,6 +359,7 @@ func TestSinkClaimedAndDied(t *testing.T) {
 func TestSinkLeavesNoTrace(t *testing.T) {
 	above := t.TempDir()
 	dir := filepath.Join(above, "made", "below")
+	put(t, filepath.Join(above, checkPrefix+"123"), "") // of a check that was killed
 	k := openOut(t, "csv", dir)
 	if list, err := os.ReadDir(above); err != nil || len(list) != 0 {
 		t.Fatalf("after the check: %v, %v", list, err)

@@ -56,13 +56,13 @@ func openSource(_ context.Context, c connectors.Config) (connectors.Source, erro
 	if err != nil {
 		return nil, err
 	}
-	if len(files) == 0 && !s.follow && !isPattern(s.path) {
-		if _, err := os.Stat(s.path); err != nil {
-			return nil, unreadable(s.path, err)
+	if len(files) == 0 && !s.follow {
+		if err := s.exists(); err != nil {
+			return nil, err
 		}
 	}
 	if s.csv && c.Options["csv.header"] == "true" && len(files) > 0 {
-		if err := s.learnHeader(files); err != nil {
+		if err := s.learnHeader(files, c.Fields); err != nil {
 			return nil, err
 		}
 		text, err := format.AppendCSVFields(nil, s.header, c.Options)
@@ -74,8 +74,67 @@ func openSource(_ context.Context, c connectors.Config) (connectors.Source, erro
 	return s, nil
 }
 
-// learnHeader reads the header of the first file that has one.
-func (s *source) learnHeader(files []string) error {
+// exists refuses a path at which no file could be: one that is not there, or a pattern
+// in a directory that is not there or cannot be listed.
+func (s *source) exists() error {
+	path, dir := s.path, strings.HasSuffix(s.path, "/")
+	if isPattern(path) {
+		path, dir = directoryOf(path), true
+	}
+	info, err := os.Stat(path)
+	switch {
+	case dir && os.IsNotExist(err):
+		return sqlerr.New(sqlerr.CodeSchema, 0, "directory %q does not exist", path)
+	case err != nil:
+		return unreadable(path, err)
+	case dir && !info.IsDir():
+		return sqlerr.New(sqlerr.CodeSchema, 0, "%q is no directory", path)
+	case !info.IsDir():
+		return nil
+	}
+	d, err := os.Open(path)
+	if err != nil {
+		return unreadable(path, err)
+	}
+	return d.Close()
+}
+
+// directoryOf is the directory in which all files of a pattern are.
+func directoryOf(pattern string) string {
+	fixed := pattern[:strings.IndexAny(pattern, "*?[")]
+	fixed = fixed[:strings.LastIndexByte(fixed, '/')+1]
+	return filepath.Clean(strings.ReplaceAll(fixed, `\`, ""))
+}
+
+// checkHeader refuses a header in which a field that is read is missing or not the only
+// one of its name.
+func (s *source) checkHeader(path string, wanted []string) error {
+	for _, field := range wanted {
+		n := 0
+		for _, h := range s.header {
+			if h == field {
+				n++
+			}
+		}
+		if n == 1 || len(s.header) == 0 {
+			continue
+		}
+		if n > 1 {
+			return sqlerr.New(sqlerr.CodeSchema, 0, "file %q has more than one field %q", path, field).
+				WithDetail("Its header is %q.", s.header)
+		}
+		e := sqlerr.New(sqlerr.CodeSchema, 0, "file %q has no field %q", path, field).WithDetail("Its header is %q.", s.header)
+		if near := sqlerr.Nearest(field, s.header); near != "" {
+			return e.WithHint("Did you mean %q?", near)
+		}
+		return e
+	}
+	return nil
+}
+
+// learnHeader reads the header of the first file that has one and holds it against the
+// fields that are read.
+func (s *source) learnHeader(files, wanted []string) error {
 	for _, path := range files {
 		r := &reader{src: s}
 		f := &tail{mark: mark{Path: path}}
@@ -91,7 +150,7 @@ func (s *source) learnHeader(files []string) error {
 			return err
 		}
 		if s.header != nil {
-			return nil
+			return s.checkHeader(path, wanted)
 		}
 	}
 	s.header = []string{}

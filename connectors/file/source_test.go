@@ -347,3 +347,62 @@ func TestSourceErrors(t *testing.T) {
 	_, err = openSource(context.Background(), config("json", "path", "x", "follow", "true", "compression", "gzip"))
 	mustCode(t, err, sqlerr.CodeNotSupported)
 }
+
+// TestHeader: what the header says of the fields that are read; others do not matter.
+func TestHeader(t *testing.T) {
+	for _, c := range []struct{ header, reads, code, want string }{
+		{"a,b,c", "b,a", "", ""},
+		{"a,b,a", "b", "", ""},
+		{"a,b,a", "b,a", sqlerr.CodeSchema, `file "FILE" has more than one field "a"; Its header is ["a" "b" "a"].; `},
+		{"a,name", "nam", sqlerr.CodeSchema, `file "FILE" has no field "nam"; Its header is ["a" "name"].; Did you mean "name"?`},
+		{"a,A", "b", sqlerr.CodeSchema, `file "FILE" has no field "b"; Its header is ["a" "A"].; `},
+		{`a,"b`, "a", sqlerr.CodeDecode, `file "FILE": its header: unterminated quotes in a CSV record; ; `},
+		{"", "a", "", ""},
+	} {
+		path := filepath.Join(t.TempDir(), "in.csv")
+		put(t, path, c.header)
+		cfg := config("csv", "path", path, "csv.header", "true")
+		cfg.Fields = strings.Split(c.reads, ",")
+		_, err := openSource(context.Background(), cfg)
+		if c.code == "" {
+			must(t, err)
+			continue
+		}
+		e := mustCode(t, err, c.code)
+		if got := strings.ReplaceAll(err.Error()+"; "+e.Detail+"; "+e.Hint, path, "FILE"); got != c.want {
+			t.Errorf("%q read for %s: %s, want %s", c.header, c.reads, got, c.want)
+		}
+	}
+}
+
+// TestNoDirectory: a pattern without files is empty, one without its directory is wrong,
+// unless it is followed.
+func TestNoDirectory(t *testing.T) {
+	dir := t.TempDir()
+	put(t, filepath.Join(dir, "plain"), "")
+	must(t, os.MkdirAll(filepath.Join(dir, "a[b", "sub"), 0o755))
+	for _, c := range []struct{ path, want string }{
+		{"*.csv", ""},
+		{"*/none/*.csv", ""},
+		{`a\[b/*.csv`, ""},
+		{`a\[b/sub/`, ""},
+		{"none/*.csv", `directory "DIR/none" does not exist`},
+		{"none/of/them/[ab]/*.csv", `directory "DIR/none/of/them" does not exist`},
+		{`a\[c/*.csv`, ""}, // the pattern begins at the bracket
+		{"none/", `directory "DIR/none/" does not exist`},
+		{"none", `file "DIR/none" does not exist`},
+		{"plain/*.csv", `"DIR/plain" is no directory`},
+	} {
+		_, err := openSource(context.Background(), config("csv", "path", dir+"/"+c.path))
+		switch {
+		case c.want == "" && err != nil:
+			t.Errorf("%s: %v", c.path, err)
+		case c.want != "":
+			if got := strings.ReplaceAll(mustCode(t, err, sqlerr.CodeSchema).Error(), dir, "DIR"); got != c.want {
+				t.Errorf("%s: %s, want %s", c.path, got, c.want)
+			}
+		}
+		_, err = openSource(context.Background(), config("csv", "path", dir+"/"+c.path, "follow", "true"))
+		must(t, err)
+	}
+}

@@ -91,13 +91,16 @@ func newCSVDecoder(cols []Column, options map[string]string) (*csvDecoder, error
 			return nil, err
 		}
 	}
-	at := make(map[string]int, len(cols))
+	at, wanted := make(map[string]int, len(cols)), make(map[string]bool, len(cols))
 	for i, c := range cols {
-		at[c.Field] = i
+		at[c.Field], wanted[c.Field] = i, true
 	}
 	for _, f := range d.fields {
 		col, ok := at[f]
 		if !ok {
+			if wanted[f] {
+				return nil, sqlerr.New(sqlerr.CodeSchema, 0, "the CSV records have more than one field %q", f)
+			}
 			col = -1
 		}
 		delete(at, f)
